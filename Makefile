@@ -13,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts catalogue bench bench-matching bench-solving bench-talking bench-guiding bench-coverage bench-stateful bench-scale clean
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts catalogue bench bench-matching bench-solving bench-talking bench-guiding bench-coverage bench-stateful bench-scale bench-lanes clean
 
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -60,7 +60,7 @@ nightly-lengths: $(INSTALLED)
 nightly-verdicts: $(INSTALLED)
 	$(BIN)/python tests/session/dialogue_worlds.py --specs 500 --sessions 20000 --seed $(SEED)
 
-# Every planted bug of the catalogue: found, replayed offline and live, and made small; a quarter of an hour.
+# Every planted bug of the catalogue: found, replayed offline and live, and made small; half an hour.
 catalogue: $(INSTALLED)
 	PYTHONPATH=tests $(BIN)/python tests/quality/catalogue_survey.py
 
@@ -96,6 +96,9 @@ bench-stateful: $(INSTALLED)
 # How much work a message is, against plain sockets, and how it grows; some minutes.
 bench-scale: $(INSTALLED)
 	$(BIN)/python benchmarks/scale.py
+
+bench-lanes: $(INSTALLED)
+	$(BIN)/python benchmarks/lanes.py
 
 $(USABLE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

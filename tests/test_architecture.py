@@ -28,7 +28,7 @@ FLOORS = [
     ["solving", "namespace"],
     ["compiled"],
     ["session"],
-    ["transport", "navigation", "known_findings", "project_settings"],
+    ["transport", "navigation", "beyond", "known_findings", "project_settings"],
     ["campaign", "demo"],
     ["reporting", "recording"],
     ["exporting", "replaying"],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+# As in `typing`, which is not imported here: until the entry point runs, nothing can turn Ctrl-C into a clean end.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from palaver.campaign.oracles import Observation, Oracle
     from palaver.campaign.run import Campaign
     from palaver.campaign.talk import SetupError, talk
@@ -51,6 +52,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'palaver' has no attribute {name!r}")
+    from importlib import import_module
+
     value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
     return value
 

@@ -42,6 +42,7 @@ class Address:
     path: str = ""
     command: tuple[str, ...] = ()
     settings: ProgramSettings = ProgramSettings()
+    fresh_port: bool = False  # of datagrams: whoever is called here answers from a port of its own, as in TFTP
 
     def __str__(self) -> str:
         if self.command:

@@ -8,7 +8,9 @@ a session they, `send` and `receive` go to its `PartyHost`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from typing import Any, ClassVar
 from typing import Protocol as Protocol_
@@ -66,6 +68,9 @@ class PartyHost(Protocol_):
     def hear(self, party: Party, message: Any, sender: str | None) -> None:
         """Take in what a party received, likewise; None: the link was closed."""
 
+    def recast(self) -> None:
+        """A party is new, or another one plays it from here on."""
+
 
 class Party:
     """One side of a protocol. `FandangoParty` is another name for it."""
@@ -78,10 +83,21 @@ class Party:
     io_instance: ClassVar[PartyIo]
 
     def __init__(self, *, connection_mode: ConnectionMode, party_name: str | None = None) -> None:
-        self.connection_mode = connection_mode
         self.party_name = party_name or type(self).__name__
         self.is_started = False
         self._registry[self.party_name] = self
+        self.connection_mode = connection_mode
+
+    @property
+    def connection_mode(self) -> ConnectionMode:
+        """The player of this party, and the side that opens the connection."""
+        return self._connection_mode
+
+    @connection_mode.setter
+    def connection_mode(self, mode: ConnectionMode) -> None:
+        self._connection_mode = mode
+        if self._stage is not None:
+            self._stage.recast()
 
     @classmethod
     def instance(cls, party_name: str | None = None) -> Party:
@@ -142,6 +158,8 @@ class NetworkParty(Party):
         super().__init__(connection_mode=connection_mode, party_name=parse_party_address(uri).name)
         # The options of `start_tls` for a connection that is encrypted from the start; None if it is not.
         self.tls: Mapping[str, str] | None = None
+        # Whoever is called answers from a port of its own, which is its address from then on (UDP, as in TFTP).
+        self.fresh_port = False
         self.move(uri)
 
     def move(self, uri: str) -> None:
@@ -163,7 +181,8 @@ def address_of(party: NetworkParty) -> Address:
     """Return the address; code of the spec may have assigned anything to its parts. :raises PalaverError: no port"""
     protocol = party.protocol_type
     scheme = scheme_named(protocol.value if isinstance(protocol, Protocol) else protocol)
-    return scheme.address(party.ip, _port_of(party) if scheme.has_port else 0)
+    address = scheme.address(party.ip, _port_of(party) if scheme.has_port else 0)
+    return replace(address, fresh_port=True) if party.fresh_port and scheme.is_datagram else address
 
 
 def _port_of(party: NetworkParty) -> int:
@@ -265,6 +284,20 @@ class PartyNames(dict[str, type[Party]]):
         # Setting attributes of a class makes Python drop its caches for it.
         if base._registry is not instances or base._stage is not stage:
             base._registry, base._stage = instances, stage
+
+    @contextmanager
+    def rehearsed(self) -> Iterator[None]:
+        """Let code of the spec have no effect on parties: for messages that are made up, and never said."""
+        base = self._base
+        stage, before = base._stage, [(party, dict(vars(party))) for party in base._registry.values()]
+        base._stage = None
+        try:
+            yield
+        finally:
+            base._stage = stage
+            for party, attributes in before:
+                vars(party).clear()
+                vars(party).update(attributes)
 
     def named(self, name: str) -> PartyReference:
         """Return the value of a party's name in the code of a spec that has no class of that name."""

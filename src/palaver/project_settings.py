@@ -13,6 +13,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,7 +88,9 @@ def read_settings(text: str, place: str) -> dict[str, Any]:
         key = name.replace("-", "_")
         kind = SETTINGS.get(key)
         if kind is None:
-            raise SettingsError(f"{place}: {printable(name)} is none of {', '.join(SETTINGS)}")
+            close = get_close_matches(key, SETTINGS, n=1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            raise SettingsError(f"{place}: {hint}{printable(name)} is none of {', '.join(SETTINGS)}")
         if not kind.fits(value):
             raise SettingsError(f"{place}: {name} is {kind.name}, and not {printable(repr(value))}")
         settings[key] = [value] if kind is _TEXTS and isinstance(value, str) else value

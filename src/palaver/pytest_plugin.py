@@ -102,23 +102,41 @@ class TestedSpec(pytest.File):
     given: dict[str, Any] | None = None  # the options, if it is named by one
 
     def collect(self) -> list[pytest.Item]:
+        from palaver.errors import PalaverError
         from palaver.testing.spec_tests import SpecTests
 
         cache = getattr(self.config, "cache", None)
         kept = None if cache is None else Path(cache.mkdir("palaver"))
         tests = SpecTests(self.path, self.given, self.config.stash[_FOLDER], kept)
-        return [SpecTest.from_parent(self, name=check.title, tests=tests) for check in tests.checks]
+        try:
+            titles = [check.title for check in tests.checks]
+        except PalaverError as error:
+            raise self.CollectError(str(error)) from error  # what is wrong, and no traceback of ours
+        return [
+            SpecTest.from_parent(self, name=name, title=title, tests=tests)
+            for name, title in zip(_names_of(titles), titles, strict=True)
+        ]
+
+
+def _names_of(titles: list[str]) -> list[str]:
+    """A name for each title. In names, pytest takes brackets for parameters and two colons for a class."""
+    names: list[str] = []
+    for title in titles:
+        name = title.translate(str.maketrans("[]", "()")).replace("::", ": :")
+        names.append(name if name not in names else f"{name} {len(names)}")
+    return names
 
 
 class SpecTest(pytest.Item):
     """A check of a run."""
 
-    def __init__(self, *, tests: SpecTests, **more: Any) -> None:
+    def __init__(self, *, title: str, tests: SpecTests, **more: Any) -> None:
         super().__init__(**more)
+        self._title = title
         self._tests = tests
 
     def runtest(self) -> None:
-        outcome, text = self._tests.outcome(self.name)
+        outcome, text = self._tests.outcome(self._title)
         if outcome == "skipped":
             pytest.skip(text)
         if outcome != "passed":
@@ -129,7 +147,7 @@ class SpecTest(pytest.Item):
         return str(excinfo.value) if excinfo.errisinstance(AssertionError) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, self._tests.line(self.name), self.name
+        return self.path, self._tests.line(self._title), self.name
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pictures import shortened, shown_terminal
 
 from palaver.reporting.planted_defects import PLANTED
 from palaver.transport.registry import is_listening
@@ -48,6 +49,15 @@ def test_it_ends_with_the_shortest_conversation_its_report_and_the_command_that_
     assert again is not None
     replayed = palaver(*shlex.split(again[1]))
     assert (replayed.code, "reproduced 1 of 1" in replayed.text) == (1, True)
+
+
+def without_times(text: str) -> str:
+    reason = re.sub(r"(?<=reproduced 3 of 3; ).*", "why it ended", text)  # on a busy machine its time is over sooner
+    return re.sub(r"\d{8}-\d{6}|\d+\.\d s", "0", reason)
+
+
+def test_readme_shows_the_terminal_as_it_is(palaver: Any) -> None:
+    assert without_times(shown_terminal()) == without_times(shortened(palaver("demo").text))
 
 
 def test_the_server_is_gone_afterwards(palaver: Any) -> None:

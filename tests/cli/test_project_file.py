@@ -51,7 +51,7 @@ def test_variables_are_for_a_target(project: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("tarket = 'x'", "tarket is none of spec, "),
+        ("tarket = 'x'", "did you mean target? tarket is none of spec, "),
         ("sessions = 'many'", "sessions is a whole number, and not 'many'"),
         ("sessions = true", "sessions is a whole number"),
         ("client = [1]", "client is a text, or a list of texts"),

@@ -120,6 +120,13 @@ def test_ctrl_c_while_palaver_is_being_loaded_is_no_traceback(palaver: Any) -> N
     assert (done.returncode, done.stderr) == (130, b"palaver: interrupted\n")
 
 
+def test_only_the_entry_point_is_loaded_before_ctrl_c_is_caught() -> None:
+    script = "import sys; known = {*sys.modules}\nimport palaver.cli.main\n"
+    script += "print(*sorted(sys.modules.keys() - known - {*sys.builtin_module_names}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    assert done.stdout.split() == ["__future__", "palaver", "palaver.cli", "palaver.cli.main"]
+
+
 @pytest.mark.parametrize(
     "arguments, code",
     [

@@ -1,4 +1,4 @@
-"""The sample project, run as a new user would: it fails with its bug, and passes without."""
+"""The sample project, cloned and run as its recipes say: it fails with its bug, and passes without."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from recipes import RecipeError, follow
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "examples" / "adder"
@@ -21,33 +22,54 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={**kept, "PATH": path})
 
 
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the project, to be changed."""
+    return Path(shutil.copytree(SAMPLE, tmp_path / "adder"))
+
+
+def repair(project: Path) -> None:
+    server = project / "server.py"
+    server.write_text(server.read_text().replace("(first + second) % 100", "first + second"))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-def test_the_sample_project_fails_with_its_bug_and_passes_without(tmp_path: Path) -> None:
-    project = tmp_path / "adder"
-    shutil.copytree(SAMPLE, project)
-    wrong = run(project, "sh", "ci.sh")
-    assert wrong.returncode == 1, wrong.stdout + wrong.stderr
+def test_the_recipe_for_github_fails_with_the_bug_and_passes_without(project: Path, tmp_path: Path) -> None:
+    recipe = project / ".github" / "workflows" / "palaver.yml"
+    (tmp_path / "wrong").mkdir()
+    wrong = follow(recipe, tmp_path / "wrong")
+    assert wrong.code == 1, wrong.output
     constraint = next(
         number for number, line in enumerate((project / "adder.fan").read_text().splitlines(), 1) if "where" in line
     )
-    assert f"::error file=adder.fan,line={constraint}," in wrong.stdout
-    assert "2 failed" in wrong.stdout
-    for name in ("report.html", "junit.xml", "palaver.sarif", "summary.md"):
-        assert (project / name).stat().st_size
+    assert f"::error file=adder.fan,line={constraint}," in wrong.output
+    assert "2 failed" in wrong.output
+    assert wrong.uploaded == ["palaver.sarif", "report.html", "palaver-run"]
+    assert wrong.summary.read_text().startswith("### palaver: fail, 1 new, 0 known\n")
 
-    server = project / "server.py"
-    server.write_text(server.read_text().replace("(first + second) % 100", "first + second"))
-    right = run(project, "sh", "ci.sh")
-    assert right.returncode == 0, right.stdout + right.stderr
-    assert " passed" in right.stdout
+    repair(project)
+    (tmp_path / "right").mkdir()
+    right = follow(recipe, tmp_path / "right")
+    assert (right.code, right.uploaded) == (0, wrong.uploaded), right.output
+    assert " passed" in right.output
+    assert right.steps == wrong.steps
 
 
-def test_both_recipes_call_the_script_that_is_tested_here() -> None:
-    github = (SAMPLE / ".github" / "workflows" / "palaver.yml").read_text()
-    gitlab = (SAMPLE / ".gitlab-ci.yml").read_text()
-    assert re.findall(r"- (?:run: )?(pip install .*|sh .*)", github) == ["pip install palaver pytest", "sh ci.sh"]
-    assert re.findall(r"- (pip install .*|sh .*)", gitlab) == ["pip install palaver pytest", "sh ci.sh"]
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_the_recipe_for_gitlab_fails_with_the_bug(project: Path, tmp_path: Path) -> None:
+    wrong = follow(project / ".gitlab-ci.yml", tmp_path)
+    assert wrong.code == 1, wrong.output
+    assert wrong.steps == ["pip install palaver pytest", "sh ci.sh"]
+    assert wrong.uploaded == ["report.html", "palaver-run", "summary.md", "junit.xml"]
+
+
+def test_a_step_that_is_not_known_is_an_error(project: Path, tmp_path: Path) -> None:
+    recipe = project / ".github" / "workflows" / "palaver.yml"
+    recipe.write_text("jobs: {test: {steps: [{uses: somebody/something@v1}]}}")
+    with pytest.raises(RecipeError, match="the step somebody/something is not known here"):
+        follow(recipe, tmp_path)
 
 
 def test_the_hook_of_pre_commit_checks_specs(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+import xmlschema
 from junitparser import Failure, JUnitXml, Skipped
 from made_runs import HOSTILE, RIGHT, SHOUT, WRONG_BYTE, WRONG_WORD, run_of
 from sarif_pydantic import Sarif
@@ -19,6 +20,7 @@ from palaver.publishing.run_report import RunReport
 from palaver.recording.run_reader import Run
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
+JUNIT = Path(__file__).parent / "junit.xsd"
 PROGRAMS = {"right": RIGHT, "word": WRONG_WORD, "byte": WRONG_BYTE, "hostile": HOSTILE}
 
 
@@ -46,6 +48,14 @@ def test_a_reader_of_junit_reads_it_and_the_counts_agree(made: dict[str, Run], n
     assert (suite.tests, suite.failures) == (len(cases), kinds.count(Failure))
     assert suite.skipped == kinds.count(Skipped)
     assert (suite.failures > 0) == bool(made[name].findings)
+
+
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_a_schema_of_junit_accepts_it(made: dict[str, Run], name: str) -> None:
+    schema, document = xmlschema.XMLSchema(JUNIT), made_as("junit", made[name])
+    schema.validate(document)
+    for right, wrong in ((' classname="', ' class="'), (' time="', ' time="-1'), (' tests="', ' tests="some')):
+        assert not schema.is_valid(document.replace(right, wrong, 1))
 
 
 def test_there_is_a_test_case_for_each_message_constraint_and_kind(made: dict[str, Run]) -> None:
@@ -184,3 +194,6 @@ def test_a_report_that_cannot_be_written_is_wrong_use(palaver: Any, tmp_path: Pa
     done = palaver("talk", "shout.fan", "-n", "1", "--no-run", "--junit", "no/such/place.xml", *RIGHT)
     assert done.code == 2
     assert "cannot write no/such/place.xml" in done.said
+    assert done.text == ""  # it is told before anything is sent
+    page = palaver("talk", "shout.fan", "-n", "1", "--no-run", "--report", ".", *RIGHT)
+    assert (page.code, "cannot write .: Is a directory" in page.said) == (2, True)

@@ -72,7 +72,7 @@ def test_a_spec_with_a_table_is_a_file_of_tests(project: Project) -> None:
     assert code == 0, said
     assert "echo.fan::message <ask> PASSED" in said
     assert "echo.fan::constraint forall <e> in <exchange>: " in said
-    assert "24 passed" in said
+    assert "27 passed" in said
     assert "echo.fan::finding crash PASSED" in said
     assert (project.folder / "out.html").exists()
 
@@ -86,7 +86,7 @@ def test_a_wrong_server_fails_the_tests_of_what_is_wrong_and_only_those_are_run_
     assert "Client: '" in said
     assert "try it again: palaver replay " in said
     assert "Traceback" not in said
-    assert "2 failed, 21 passed, 1 skipped" in said  # no answer was right
+    assert "2 failed, 24 passed, 1 skipped" in said  # no answer was right
     # What was found before is tried first, and is found at once.
     assert "2 failed in" in project.pytest("--lf")[1]
     assert "first seen in session 1" in (project.folder / "out.html").read_text()
@@ -98,7 +98,7 @@ def test_a_wrong_server_fails_the_tests_of_what_is_wrong_and_only_those_are_run_
 def test_with_xdist_one_worker_holds_the_run_for_all(project: Project) -> None:
     project.answer("(print(file=open('answers', 'a')), line)[1]")
     said = project.pytest("-n", "2")[1]
-    assert "24 passed" in said
+    assert "27 passed" in said
     assert (project.folder / "answers").read_text() == "\n" * 12  # in four sessions of three exchanges
 
 
@@ -118,7 +118,23 @@ def test_other_specs_are_no_tests_and_a_wrong_table_is_told(project: Project) ->
     code, said = project.pytest("--collect-only")
     assert code == 2
     assert "plain.fan" not in said
-    assert "tarket is none of spec, " in said
+    assert "did you mean target? tarket is none of spec, " in said
+    project.write("echo.fan", "# [palaver]\n# sessions = 3\n<start> ::= <nothing>\n")
+    code, said = project.pytest("--collect-only")
+    assert (code, "there is nothing to be tested; give target, client, server or program" in said) == (2, True)
+    project.write("echo.fan", "# [palaver]\n# target = 'x'\n<start> ::= <nothing>\n")
+    code, said = project.pytest("--collect-only")
+    assert (code, "error: no rule defines <nothing>" in said) == (2, True), said
+    assert "spec_tests.py" not in said
+
+
+def test_a_constraint_with_brackets_fails_and_is_run_again(project: Project) -> None:
+    spec = SPEC + "where len(str(<start>)[::2]) < 3\nwhere str(<start>)[0] != ''\n"
+    project.write("echo.fan", HEAD.format(python=PYTHON) + spec)
+    assert project.pytest()[0] == 1
+    code, said = project.pytest("-v", "--lf")
+    assert (code, "echo.fan::constraint len(str(<start>)(: :2)) < 3 FAILED" in said) == (1, True), said
+    assert "str(<start>)(0)" not in said
 
 
 FIXTURES = r"""import shlex, socket, sys

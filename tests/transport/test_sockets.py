@@ -5,6 +5,7 @@ import os
 import resource
 import socket
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -373,6 +374,24 @@ def test_what_an_earlier_peer_sends_late_begins_no_session(loop: SelectorEventLo
     assert recorder.wait_for(Received, "server").data == b"hello"
     loop.carry_out([Send("server", b"again")])
     assert recorder.wait_for(Received, "client").data == b"again"
+
+
+def test_whoever_is_called_may_answer_from_a_port_of_its_own(loop: SelectorEventLoop) -> None:
+    recorder = Recorder(loop)
+    loop.carry_out([Open("server", Address("udp", "127.0.0.1", fresh_port=True), "listen")])
+    called = Address("udp", "127.0.0.1", loop.port_of("server"), fresh_port=True)
+    loop.carry_out([Open("client", called, "connect"), Open("other", called, "connect"), Send("client", b"a")])
+    assert recorder.wait_for(Received, "server").data == b"a"
+    # The other one waits for the next session; the answer comes from another port, and the caller stays with that.
+    loop.carry_out([Send("other", b"b"), Send("server", b"answer")])
+    assert recorder.wait_for(Received, "client").data == b"answer"
+    loop.carry_out([Send("client", b"more")])
+    assert recorder.wait_for(Received, "server").data == b"more"
+    # A request that was sent again comes late, and begins no session: the next one calls from another port.
+    loop.carry_out([Close("client"), Close("server"), Open("server", replace(called, port=0), "listen")])
+    assert recorder.wait_for(Received, "server").data == b"b"
+    loop.carry_out([Send("server", b"for another")])
+    assert recorder.wait_for(Received, "other").data == b"for another"
 
 
 def test_a_datagram_to_a_closed_port_is_refused(loop: SelectorEventLoop) -> None:

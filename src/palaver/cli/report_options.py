@@ -33,6 +33,18 @@ def wanted_reports(options: dict[str, Any]) -> dict[str, str]:
     return {name: options[f"{name}_file"] for name in _HELP if options[f"{name}_file"] is not None}
 
 
+def check_places(html: str | None, wanted: dict[str, str]) -> None:
+    """Check that reports can be written where they are wanted. :raises UsageError: a file cannot be written"""
+    from palaver.publishing.whole_files import ReportError, check_place
+
+    try:
+        for name in (*([html] if html is not None else []), *wanted.values()):
+            if name != "-":
+                check_place(Path(name))
+    except ReportError as error:
+        raise click.UsageError(str(error)) from error
+
+
 def make_reports(run: Run, earlier: Sequence[Run], html: str | None, wanted: dict[str, str]) -> None:
     """Write the page, if it is wanted, and other reports. :raises UsageError: a file cannot be written"""
     from palaver.publishing.run_report import RunReport

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -11,6 +12,17 @@ from palaver.errors import PalaverError
 
 class ReportError(PalaverError):
     """A report cannot be written."""
+
+
+def check_place(file: Path) -> None:
+    """Check that a file can be written, before there is anything to write. :raises ReportError: it cannot"""
+    try:
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not file.exists() or file.is_file():
+            NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.").close()
+    except OSError as error:
+        raise ReportError(f"cannot write {file}: {error.strerror}") from error
 
 
 def write_whole(file: Path, text: str) -> None:

@@ -12,6 +12,7 @@ from palaver.compiled import Spec, examine
 from palaver.compiled.bundled import spec_files
 from palaver.navigation.coverage import KPaths
 from palaver.printable import printable
+from palaver.random_source import RandomSource
 from palaver.solving.explanation import contradiction
 from palaver.spec.diagnostics import Reporter
 
@@ -26,20 +27,21 @@ _NOT_CHECKED = (
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
 @click.option("--together", is_flag=True, help="Read all files as one spec; a later rule replaces an earlier one.")
 @click.option("--k", "k", type=click.IntRange(1), help="Count the k-paths of the grammar, for this k.")
+@click.option("-v", "--verbose", is_flag=True, help="Tell which messages are read by the general parser, and why.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if there are warnings.")
 @no_exec_option
 @grammar_options
-def command(specs: tuple[str, ...], together: bool, strict: bool, k: int | None, **options: Any) -> int:
+def command(specs: tuple[str, ...], together: bool, strict: bool, k: int | None, verbose: bool, **options: Any) -> int:
     """Report the errors and warnings of each SPEC, and its size.
 
     Each is shown with its place and a hint. The exit code is 0 if there are no errors, 2 if there are errors, and with
     --strict 1 if there are only warnings.
     """
-    outcomes = [_check(group, options, strict, k) for group in ([specs] if together else [(spec,) for spec in specs])]
-    return max(outcomes)
+    groups = [specs] if together else [(spec,) for spec in specs]
+    return max([_check(group, options, strict, k, verbose) for group in groups])
 
 
-def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int | None) -> int:
+def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int | None, verbose: bool) -> int:
     report = Reporter()
     spec = examine(*spec_files(files), report=report, **grammar_arguments(options))
     if spec is not None and not options["no_exec"]:
@@ -53,9 +55,21 @@ def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int
     if spec is not None:
         paths = "" if k is None else f", {_counted(KPaths(spec.grammar, k).count(), f'{k}-path')}"
         click.echo(f"{', '.join(files)}: {summary(spec)}{paths}")
+        if verbose and not options["no_exec"]:
+            _tell_general_readings(spec, ", ".join(files))
     if options["no_exec"]:
         click.echo(f"{', '.join(files)}: no Python was run, so these were not checked: {_NOT_CHECKED}")
     return WRONG_USE if errors else FINDINGS if warnings and strict else 0
+
+
+def _tell_general_readings(spec: Spec, files: str) -> None:
+    from palaver.compiled.general_parser import EXAMPLES, general_readings
+
+    found = list(general_readings(spec, RandomSource(1)))
+    for symbol, reason in found:
+        click.echo(printable(f"{files}: {symbol} is read by the general parser, which is slower: {reason}"))
+    if not found:
+        click.echo(printable(f"{files}: in {EXAMPLES} examples of each, nothing is read by the general parser"))
 
 
 def _report_contradiction(spec: Spec, report: Reporter) -> None:

@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 @click.option("--client", multiple=True, metavar="[NAME=]URI", help="Connect to URI, and not where the run did.")
 @click.option("--server", multiple=True, metavar="[NAME=]URI", help="Listen at URI, and not where the run did.")
 @click.option("--target", metavar="COMMAND", help="Start this system under test, and not that of the run.")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop after SECONDS, also if no client comes.",
+)
 @click.option("--original", is_flag=True, help="Replay what was recorded, also if the finding was made small.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what was said.")
 def command(
@@ -40,6 +49,7 @@ def command(
     client: tuple[str, ...],
     server: tuple[str, ...],
     target: str | None,
+    seconds: float,
     original: bool,
     verbose: bool,
 ) -> int:
@@ -60,10 +70,10 @@ def command(
             click.echo(finding.headline)
             if offline:
                 return _offline(opened, finding, spec)
-            given = {"client": client, "server": server, "target": target}
+            given = {"client": client, "server": server, "target": target, "seconds": seconds}
             place = {name: value for name, value in given.items() if value}
             script = _script(opened, finding, original)
-            return _live(_target(opened, finding, spec, place), script, times, verbose)
+            return _live(_target(opened, finding, spec, place), script, times, seconds, verbose)
     except RunError as error:
         raise click.UsageError(str(error)) from error
 
@@ -101,7 +111,7 @@ def _target(run: Run, finding: RecordedFinding, spec: Spec | None, place: dict[s
         raise click.UsageError(str(error)) from error
 
 
-def _live(target: LiveTarget, script: Script, times: int, verbose: bool) -> int:
+def _live(target: LiveTarget, script: Script, times: int, seconds: float, verbose: bool) -> int:
     from palaver.replaying.live_replay import replay_live
 
     line = ProgressLine()
@@ -125,7 +135,10 @@ def _live(target: LiveTarget, script: Script, times: int, verbose: bool) -> int:
     untried = sum(not attempt.is_tried for attempt in attempts)
     if untried:
         click.echo(f"not tried: {untried} of {len(attempts)}, as nobody answered")
-    return FINDINGS if count else WRONG_USE if untried else 0
+    missing = times - len(attempts)
+    if missing:
+        click.echo(f"not tried: {missing} of {times}, as {seconds:g} s were over (--time)")
+    return FINDINGS if count else WRONG_USE if untried or missing else 0
 
 
 def _tell(attempt: LiveAttempt, verbose: bool) -> None:

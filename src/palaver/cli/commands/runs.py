@@ -42,7 +42,7 @@ def _line(folder: Path) -> str:
             messages = sum(each.sent + each.received for each in sessions)
             return (
                 f"{folder.name}: {_counted(len(sessions), 'session')}, {_counted(messages, 'message')}, "
-                f"{_counted(len(run.findings), 'finding')}, {_size(folder)}; {run.ending}"
+                f"{_findings(run)}, {_size(folder)}; {run.ending}"
             )
     except RunError as error:
         return f"{folder.name}: {error}"
@@ -90,6 +90,12 @@ def prune(
 def _age(folder: Path) -> timedelta:
     newest = max(file.stat().st_mtime for file in folder.iterdir())
     return datetime.now(UTC) - datetime.fromtimestamp(newest, UTC)
+
+
+def _findings(run: Run) -> str:
+    findings = run.findings
+    known = sum(bool(finding.known) for finding in findings)
+    return _counted(len(findings), "finding") + (f" ({known} known)" if known else "")
 
 
 def _has_findings(folder: Path) -> bool:

@@ -97,7 +97,7 @@ def command(
             for attempt in missed:
                 _tell(attempt)
             if result is None:
-                if not all(attempt.is_tried for attempt in missed):
+                if not missed or not all(attempt.is_tried for attempt in missed):
                     click.echo("not tried, as nobody answered")
                     return WRONG_USE
                 click.echo("the finding did not come again, so there is nothing to make small")

@@ -27,7 +27,7 @@ from palaver.cli.options import (
 )
 from palaver.cli.progress import ProgressLine, shrinking_progress
 from palaver.cli.project_file import project_defaults
-from palaver.cli.report_options import REPORT_NAMES, report_options
+from palaver.cli.report_options import REPORT_NAMES, check_places, report_options, wanted_reports
 from palaver.cli.signals import cause_of
 from palaver.cli.talk_reports import TalkReports, is_kept, recorded_run
 from palaver.cli.target_options import target_options
@@ -45,10 +45,10 @@ _GOALS = ("inputs", "states", "paths", "all", "history", "values")
 
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
-    *("seed", "seconds", "until", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
+    *("seed", "seconds", "until", "jobs", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
     *("quiet_interval", "wait_for_server", "deadlines", "grace", "session_time", "max_messages", "max_message_bytes"),
     *("restart", "start_timeout", "ready", "env", "cwd", "target_memory", "target_cpu"),
-    *("setup", "reset", "probe", "teardown", "known"),
+    *("setup", "reset", "probe", "teardown", "known", "beyond"),
 )
 
 
@@ -62,9 +62,11 @@ class _Talk(GroupedCommand):
             *("setup", "reset", "probe", "teardown"),
         ),
         "When to stop": ("count", "seconds", "until"),
+        "Many sessions": ("jobs",),
         "Coverage": ("k", "goal", "schedule", "unguided", "no_learnt_values", "coverage_file", "learn_from"),
         "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
+        "Wrong on purpose": ("beyond",),
         "Findings": ("known", "again"),
         "Output": ("seed", "verbose", "console"),
         "Reports": ("report_file", *(f"{name}_file" for name in REPORT_NAMES)),
@@ -166,6 +168,7 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     help="Stop when everything is covered; when nothing more is seen (plateau, the default); "
     "or only at the limit of -n or --time.",
 )
+@count_option("-j", "--jobs", default=1, help="Hold up to N sessions at the same time, where each gains enough.")
 @count_option("-k", default=5, help="Cover k-paths: sequences of up to N symbols, each inside the one before.")
 @click.option(
     "--goal",
@@ -252,6 +255,14 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     metavar="RUN",
     help="Try the findings of RUN first, such as latest, and tell which are fixed.",
 )
+@click.option(
+    "--beyond",
+    type=click.FloatRange(0, 1),
+    is_flag=False,
+    flag_value=0.35,
+    metavar="[SHARE]",
+    help="Send messages that are wrong on purpose, in SHARE of our turns (0.35 unless given), and judge the answers.",
+)
 @size_options
 @budget_option(MESSAGE_STEP_BUDGET, "message")
 @search_options
@@ -311,13 +322,14 @@ def command(**options: Any) -> int:
     from palaver.recording.run_folders import RunError
     from palaver.reporting.console import ConsoleReport
 
+    check_places(options["report_file"], wanted_reports(options))
     try:
         again = _again(options["again"])  # first: the latest run is not the one that begins here
         campaign, writer = _resumed(options) if options["resume"] else _begun(options)
     except (SetupError, RunError) as error:
         raise click.UsageError(str(error)) from error
     if again is not None:
-        campaign.attach(again).follow(again.strategies(), goes_on=True)
+        again.begin(campaign)
     reports = TalkReports(options, writer)
     reports.follow(campaign)
     with campaign, reports:
