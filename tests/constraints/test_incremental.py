@@ -436,6 +436,10 @@ def test_an_exceeded_count_is_reported_with_the_message_that_exceeds_it() -> Non
         ("len(*<ask>) > 3", True),
         ("len(*<ask>) + |<answer>| <= 3", False),
         ("len(*<ask>) - len(*<answer>) <= 3", True),
+        ("len(set(map(str, *<ask>))) == len(*<ask>)", False),
+        ("len(set(*<ask>)) >= len(*<ask>)", False),
+        ("len(set(map(str, *<ask>))) == len(*<answer>)", True),
+        ("len(set(map(len, *<ask>))) <= len(*<ask>)", True),
     ],
 )
 def test_a_constraint_that_fails_can_recover_or_not(constraint: str, can_recover: bool) -> None:

@@ -18,3 +18,5 @@ DEFAULT_SHARE: Final = 0.35
 MAX_DERIVATIONS: Final = 64
 # Bytes of an answer in the headline of a finding.
 MAX_SHOWN_ANSWER: Final = 40
+# Of our right messages, the share that has a field at one of its bounds.
+EDGE_SHARE: Final = 0.2

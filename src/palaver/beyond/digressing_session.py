@@ -18,6 +18,7 @@ from functools import partial
 from palaver.addresses import scheme_named
 from palaver.beyond.beyond_limits import MAX_SHOWN_ANSWER
 from palaver.beyond.digression import Answer, AnswerRead, AnswerReader, Digression
+from palaver.beyond.edge_strategy import EdgeStrategy
 from palaver.beyond.membership import Place
 from palaver.beyond.mutants import operator_of
 from palaver.beyond.wrong_messages import DigressionSource, WrongMessages
@@ -31,7 +32,7 @@ from palaver.session.engine import EndWatch, FindingDraft, OwnStep, Session, Tim
 from palaver.session.events import Closed, Failed, Input
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, show_data
 from palaver.session.setup import SessionSetup
-from palaver.session.strategy import Strategy
+from palaver.session.strategy import ScriptedMessage, Strategy
 from palaver.trees.node import Node, NonTerminal
 
 
@@ -50,9 +51,11 @@ class DigressingSession(Session):
         ends_at: float | None = None,
         end_watch: EndWatch | None = None,
     ) -> None:
-        super().__init__(setup, strategy, chance, timeouts, ends_at=ends_at, end_watch=end_watch)
+        edges = strategy if source is not None else EdgeStrategy(strategy, self._at_the_edge, chance / "edges")
+        super().__init__(setup, edges, chance, timeouts, ends_at=ends_at, end_watch=end_watch)
         self._setup = setup
         self._wrong = wrong
+        self._breaker = self._history.breaker(chance / "broken")
         self._source: DigressionSource = source or wrong
         self._aside_chance = chance / "beyond"
         self._turns = 0
@@ -89,12 +92,25 @@ class DigressingSession(Session):
         link = self._roles.link(party)
         is_datagram = link is not None and scheme_named(link[0].scheme).is_datagram
         end = self._wrong.end_of(moves[0].sender)
-        return Place(moves, self._matcher_here, self._history.allows, end, is_datagram)
+        bounded = partial(self._matcher_here, bounded=True) if self._setup.spec.grammar.constraints else None
+        return Place(
+            *(moves, self._matcher_here, self._history.allows, end, is_datagram),
+            bounded=bounded,
+            broken=self._breaker.make,
+        )
 
-    def _matcher_here(self, symbol: str) -> Matcher:
+    def _matcher_here(self, symbol: str, *, bounded: bool = False) -> Matcher:
         setup = self._setup
         history = setup.references.seen_by(symbol, self._history.referenced)
-        return setup.spec.matcher(symbol, binary=setup.is_binary, whole=False, history=history)
+        return setup.spec.matcher(symbol, binary=setup.is_binary, whole=False, history=history, bounded=bounded)
+
+    def _at_the_edge(self, move: MessageType, chance: RandomSource) -> ScriptedMessage | None:
+        """A message that may be said now, with a field at one of its bounds."""
+        data = self._wrong.edge(move, chance)
+        if data is None:
+            return None
+        wanted = ScriptedMessage(move, data=data)
+        return wanted if self._history.make(move, wanted) is not None else None
 
     def _digress(self, digression: Digression) -> None:
         """Send a wrong message."""

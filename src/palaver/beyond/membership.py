@@ -43,6 +43,7 @@ class MembershipProof(NamedTuple):
     membership: Membership
     offset: int | None = None
     expected: tuple[str, ...] = ()
+    refused: frozenset[str] = frozenset()  # the messages that it would be, if the constraints did not forbid it
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ class Place:
     accepts: Callable[[MessageType, Node], bool]  # True if the constraints allow a message here
     end: bytes = b""  # the end that all messages of ours have; empty: there is no such thing
     is_datagram: bool = False
+    # For a message that may be followed by anything, whose length is what constraints say; None: as any other.
+    bounded: Callable[[str], Matcher] | None = None
+    # A message that breaks one constraint, and which; the number rotates what is broken. None: none was found.
+    broken: Callable[[MessageType, int], tuple[Node, str] | None] | None = None
 
 
 def prove(place: Place, data: bytes) -> MembershipProof:
@@ -66,12 +71,18 @@ def prove(place: Place, data: bytes) -> MembershipProof:
 
 def _proved(place: Place, data: bytes) -> MembershipProof:
     found: set[Membership] = set()
+    refused: set[str] = set()
     offset, expected = -1, list[str]()
     for move in place.moves:
         matcher = place.matcher(move.symbol)
         progress = matcher.feed(data)
         if progress.complete_here and _is_accepted(place, move, matcher, len(data)):
             return MembershipProof(Membership.VALID)
+        if place.bounded is not None and not place.end and not place.is_datagram:
+            # The end of a message is where its lengths say, for a peer that reads them.
+            progress = place.bounded(move.symbol).feed(data)
+        if progress.complete_here:
+            refused.add(move.symbol)
         if progress.may_go_on:
             found.add(Membership.PREFIX)
         if any(length < len(data) for length in progress.last_lengths(2)):
@@ -80,12 +91,16 @@ def _proved(place: Place, data: bytes) -> MembershipProof:
         if failed_at is not None and failed_at >= offset:
             expected = [*(expected if failed_at == offset else ()), *progress.expected]
             offset = failed_at
-    wrong = MembershipProof(Membership.WRONG, None if offset < 0 else offset, tuple(dict.fromkeys(expected)))
+    wrong = MembershipProof(
+        Membership.WRONG, None if offset < 0 else offset, tuple(dict.fromkeys(expected)), frozenset(refused)
+    )
     if place.is_datagram:
         return wrong
     for membership in (Membership.SPLIT, Membership.PREFIX):
         if membership in found:
             return MembershipProof(membership)
+    if refused and not place.end:
+        return wrong  # it ends where such a message ends, so nothing more is waited for
     return wrong._replace(membership=_framing(data, place.end))
 
 

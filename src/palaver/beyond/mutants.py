@@ -5,7 +5,8 @@ Kinds of wrongness, each derived from the grammar:
 - structure: a part left out, said twice, exchanged with its neighbour, replaced by the text of another; a keyword with
   one letter changed
 - terminal: control characters, NUL, blanks, the wrong case, bytes that are no UTF-8, a bit that is flipped
-- extreme: fields that are empty, very long, zero, negative, or very large numbers
+
+Fields at and beyond their bounds are in `extremes`, broken constraints in the session.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from palaver.beyond.beyond_limits import MAX_FIELD_BYTES
 from palaver.random_source import RandomSource
 from palaver.trees.node import Node, Part
 from palaver.trees.values import leaf_bytes
@@ -29,7 +29,9 @@ class WrongnessKind(Enum):
     STATE = "state"
     STRUCTURE = "structure"
     TERMINAL = "terminal"
+    CONSTRAINT = "constraint"
     EXTREME = "extreme"
+    TRANSPORT = "transport"
 
 
 class Mutant(NamedTuple):
@@ -80,7 +82,7 @@ def spans_of(message: Node) -> list[MutablePart]:
 _STRUCTURES = ("left out", "twice", "exchanged", "replaced", "misspelt")
 
 
-def _spliced(data: bytes, span: MutablePart, new: bytes) -> bytes:
+def spliced(data: bytes, span: MutablePart, new: bytes) -> bytes:
     return data[: span.start] + new + data[span.end :]
 
 
@@ -89,23 +91,23 @@ def structure_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSo
     if not spans:
         return None
     span = chance.pick(spans)
-    text, name = data[span.start : span.end], _name(data, span)
+    text, name = data[span.start : span.end], name_of(data, span)
     how = _STRUCTURES[turn % len(_STRUCTURES)]
     if how == "left out":
-        return _mutant(_spliced(data, span, b""), WrongnessKind.STRUCTURE, f"{name} left out")
+        return _mutant(spliced(data, span, b""), WrongnessKind.STRUCTURE, f"{name} left out")
     if how == "twice":
-        return _mutant(_spliced(data, span, text * 2), WrongnessKind.STRUCTURE, f"{name} said twice")
+        return _mutant(spliced(data, span, text * 2), WrongnessKind.STRUCTURE, f"{name} said twice")
     if how == "exchanged":
         siblings = [each for each in spans if each.parent == span.parent and each.start == span.end]
         if not siblings:
             return None
         other = siblings[0]
         swapped = data[: span.start] + data[other.start : other.end] + text + data[other.end :]
-        return _mutant(swapped, WrongnessKind.STRUCTURE, f"{name} and {_name(data, other)} exchanged")
+        return _mutant(swapped, WrongnessKind.STRUCTURE, f"{name} and {name_of(data, other)} exchanged")
     if how == "replaced":
         other = chance.pick(spans)
-        new = _spliced(data, span, data[other.start : other.end])
-        return _mutant(new, WrongnessKind.STRUCTURE, f"{_name(data, other)} instead of {name}")
+        new = spliced(data, span, data[other.start : other.end])
+        return _mutant(new, WrongnessKind.STRUCTURE, f"{name_of(data, other)} instead of {name}")
     words = [each for each in spans if each.is_leaf and data[each.start : each.end][:1].isalpha()]
     if not words:
         return None
@@ -114,7 +116,7 @@ def structure_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSo
     at = chance.pick(letters)
     new_letter = bytes([data[at] ^ 0x02]) if bytes([data[at] ^ 0x02]).isalpha() else b"Z"
     new = data[:at] + new_letter + data[at + 1 :]
-    return _mutant(new, WrongnessKind.STRUCTURE, f"a letter of {_name(data, word)} changed")
+    return _mutant(new, WrongnessKind.STRUCTURE, f"a letter of {name_of(data, word)} changed")
 
 
 _INSERTED = {
@@ -133,7 +135,9 @@ _INSERTED = {
 }
 
 
-_TERMINALS = (*_INSERTED, "case", "bit", "blank left out", "one left out", "one twice")
+# What many readers skip at the beginning and the end of a message.
+_AROUND = {"a blank": b" ", "a TAB": b"\t", "a NUL": b"\0"}
+_TERMINALS = (*_INSERTED, "case", "bit", "blank left out", "one left out", "one twice", "before the message")
 
 
 def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSource, turn: int) -> Mutant | None:
@@ -142,12 +146,15 @@ def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSou
     if not leaves:
         return None
     span = chance.pick(leaves)
-    name = _name(data, span)
+    name = name_of(data, span)
     how = _TERMINALS[turn % len(_TERMINALS)]
     inside = span.start + chance.below(span.end - span.start)
     at = chance.pick((span.start, inside, span.end))  # the borders of a part are where mistakes are made
+    if how == "before the message":
+        added = chance.pick(list(_AROUND))
+        return _mutant(_AROUND[added] + data, WrongnessKind.TERMINAL, f"{added} before the message")
     if how == "case":
-        new = _spliced(data, span, data[span.start : span.end].swapcase())
+        new = spliced(data, span, data[span.start : span.end].swapcase())
         return _mutant(new, WrongnessKind.TERMINAL, f"{name} in the other case")
     if how == "bit":
         bit = chance.pick((7, chance.below(8)))  # the highest one is left out by those who have only seven
@@ -161,32 +168,9 @@ def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSou
         return _mutant(new, WrongnessKind.TERMINAL, f"a character of {name} said twice")
     if how == "blank left out":
         text = data[span.start : span.end]
-        new = _spliced(data, span, text.replace(b" ", b"", 1))
+        new = spliced(data, span, text.replace(b" ", b"", 1))
         return _mutant(new, WrongnessKind.TERMINAL, f"{name} without its blank") if b" " in text else None
     return _mutant(data[:at] + _INSERTED[how] + data[at:], WrongnessKind.TERMINAL, f"{how} in {name}")
-
-
-_LENGTHS = (0, 1, 64, 65, 255, 256, 257, 511, 512, 513, 1000, 4096, 65_535, 65_536)
-_NUMBERS = (
-    *(b"0", b"-1", b"255", b"256", b"32768", b"65535", b"65536", b"2147483647", b"2147483648", b"4294967295"),
-    *(b"4294967296", b"9223372036854775808", b"18446744073709551616", b"9" * 40, b"00000000001", b"1e9", b"0x10"),
-)
-
-
-def extreme_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSource, turn: int) -> Mutant | None:
-    """A message with a field that is empty, very long, or a very large number."""
-    fields = [span for span in spans if not span.is_leaf] or [span for span in spans if span.is_leaf]
-    if not fields:
-        return None
-    span = chance.pick(fields)
-    text, name = data[span.start : span.end], _name(data, span)
-    if re.fullmatch(rb"-?[0-9]+", text) and turn % 2:
-        number = _NUMBERS[turn // 2 % len(_NUMBERS)]
-        return _mutant(_spliced(data, span, number), WrongnessKind.EXTREME, f"{name} is {number.decode()}")
-    length = min(_LENGTHS[turn % len(_LENGTHS)], MAX_FIELD_BYTES)
-    # What is repeated is one of the characters that the field has, so that only the length is wrong.
-    unit = bytes([text[chance.below(len(text))]])
-    return _mutant(_spliced(data, span, unit * length), WrongnessKind.EXTREME, f"{name} of {length} bytes")
 
 
 _NAMES = re.compile(r"'[^']*' of |a part of |<[^<>]*>|\([A-Z]+\)|[0-9]+")
@@ -201,7 +185,7 @@ def _mutant(data: bytes, kind: WrongnessKind, what: str) -> Mutant:
     return Mutant(data, kind, what)
 
 
-def _name(data: bytes, span: MutablePart) -> str:
+def name_of(data: bytes, span: MutablePart) -> str:
     """The name of a part: its symbol, or for text beside symbols the text itself."""
     if not span.is_leaf:
         return span.symbol
@@ -216,5 +200,4 @@ MutantMaker = Callable[[bytes, Sequence[MutablePart], RandomSource, int], Mutant
 MAKERS: dict[WrongnessKind, MutantMaker] = {
     WrongnessKind.STRUCTURE: structure_mutant,
     WrongnessKind.TERMINAL: terminal_mutant,
-    WrongnessKind.EXTREME: extreme_mutant,
 }

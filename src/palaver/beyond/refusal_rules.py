@@ -9,7 +9,8 @@ that the dialogue goes on as if it had not been said.
 
 A wrong message is judged only where no message that may be said fits the same alternative: then it is not of a kind
 that is allowed here. Where something may be said that fits only the last alternative, or none, anything may be said,
-and nothing is judged. So rules that say too little accuse nobody.
+and nothing is judged. So rules that say too little accuse nobody. An alternative whose message is one of the session is
+also about that message where it may be said, but breaks a constraint.
 """
 
 from __future__ import annotations
@@ -84,6 +85,15 @@ class RefusalRules:
                     return JudgedMessage(name, position, move, answers)
         return None
 
+    def _about(self, sender: str, symbol: str) -> JudgedMessage | None:
+        """The first alternative about a message of the session."""
+        for position, (name, first) in enumerate(self._alternatives):
+            for move in first.moves:
+                if move.sender == sender and move.symbol == symbol:
+                    answers = first.after(move, Node(NonTerminal(symbol), ()))
+                    return JudgedMessage(name, position, move, answers)
+        return None
+
     def _fits(self, symbol: str, data: bytes) -> bool:
         matcher = self.spec.matcher(symbol, binary=self.spec.is_binary)
         return matcher.finish(data).complete_here
@@ -105,11 +115,18 @@ class RefusalRules:
         """Those of these messages that fit the last alternative, or none: where they may be said, anything may be."""
         return [move for move in moves if not self.classes_of(move).isdisjoint((None, self.last))]
 
-    def judge(self, sender: str, data: bytes, moves: Sequence[MessageType]) -> JudgedMessage | None:
+    def judge(
+        self, sender: str, data: bytes, moves: Sequence[MessageType], broken: str | None = None
+    ) -> JudgedMessage | None:
         """What is wrong about a message, where these messages may be said; None if nothing is known to be.
+
+        If it would be a message of the session, `broken`, but for a constraint, an alternative about that very message
+        decides first: whoever says what may answer it when it is wrong means the constraints on it.
 
         :raises Undecided: it takes too much work
         """
+        if broken is not None and (judged := self._about(sender, broken)) is not None:
+            return None if judged.is_legal else judged
         if self.anything_goes(moves):
             return None
         judged = self.find(sender, data)

@@ -16,8 +16,9 @@ from typing import Protocol
 
 from palaver.beyond.beyond_limits import DEFAULT_SHARE, MUTANTS_TRIED, UNJUDGED_SHARE
 from palaver.beyond.digression import Digression, parse_aside
+from palaver.beyond.extremes import FieldExtremes
 from palaver.beyond.membership import Membership, Place, prove
-from palaver.beyond.mutants import MAKERS, Mutant, WrongnessKind, spans_of
+from palaver.beyond.mutants import MAKERS, Mutant, MutantMaker, WrongnessKind, spans_of
 from palaver.beyond.refusal_rules import RefusalRules, common_end, data_of
 from palaver.errors import Undecided
 from palaver.grammar.ir import BEYOND
@@ -84,6 +85,8 @@ class WrongMessages:
         self._tried: Counter[Cell] = Counter()
         self._turns: Counter[tuple[WrongnessKind, str]] = Counter()  # by kind and message
         self.tally = Tally()
+        self._extremes = FieldExtremes(setup.spec)
+        self._makers: dict[WrongnessKind, MutantMaker] = {**MAKERS, WrongnessKind.EXTREME: self._extremes.outside}
 
     @cached_property
     def ours(self) -> tuple[MessageType, ...]:
@@ -105,7 +108,7 @@ class WrongMessages:
         state = tuple(move.symbol for move in place.moves)
         for attempt in range(MUTANTS_TRIED):
             cell = self._next_cell(state, sender, chance / attempt)
-            mutant = self._mutant(cell, chance / attempt)
+            mutant = self._mutant(cell, place, chance / attempt)
             found = None if mutant is None else self.proved(place, mutant, cell.message, (sender, recipient))
             if found is not None and (found.judgement is not None or may_be_last):
                 return self._counted(cell, found)
@@ -121,8 +124,14 @@ class WrongMessages:
 
     def _next_cell(self, state: tuple[str, ...], sender: str, chance: RandomSource) -> Cell:
         """One of the cells here that were tried least, of a kind that is as likely as the others."""
-        kind = chance.pick(list(WrongnessKind))
         messages = list(dict.fromkeys(state))
+        kinds = [WrongnessKind.STATE, *self._makers]
+        constrained = [symbol for symbol in messages if self._setup.negations(symbol)]
+        if constrained:
+            kinds.append(WrongnessKind.CONSTRAINT)
+        kind = chance.pick(kinds)
+        if kind is WrongnessKind.CONSTRAINT:
+            messages = constrained
         if kind is WrongnessKind.STATE:
             elsewhere = [move.symbol for move in self.ours if move.sender == sender and move.symbol not in state]
             messages = list(dict.fromkeys(elsewhere)) or messages
@@ -132,8 +141,10 @@ class WrongMessages:
         self._tried[cell] += 1
         return cell
 
-    def _mutant(self, cell: Cell, chance: RandomSource) -> Mutant | None:
+    def _mutant(self, cell: Cell, place: Place, chance: RandomSource) -> Mutant | None:
         kind = WrongnessKind(cell.kind)
+        if kind is WrongnessKind.CONSTRAINT:
+            return self._broken(cell.message, place)
         samples = self.rules.samples(cell.message)
         if not samples:
             return None
@@ -143,9 +154,29 @@ class WrongMessages:
         if node is None:
             return None
         data = data_of(node)
-        turn = self._turns[kind, cell.message]
-        self._turns[kind, cell.message] += 1
-        return MAKERS[kind](data, spans_of(node), chance, turn) if data else None
+        turn = self._turn(kind, cell.message)
+        return self._makers[kind](data, spans_of(node), chance, turn) if data else None
+
+    def _turn(self, kind: WrongnessKind, message: str) -> int:
+        """A number that rotates what is done to a message."""
+        turn = self._turns[kind, message]
+        self._turns[kind, message] += 1
+        return turn
+
+    def _broken(self, message: str, place: Place) -> Mutant | None:
+        """A message that may be said here, but breaks a constraint."""
+        move = next(move for move in place.moves if move.symbol == message)
+        turn = self._turn(WrongnessKind.CONSTRAINT, message)
+        made = None if place.broken is None else place.broken(move, turn)
+        return None if made is None else Mutant(data_of(made[0]), WrongnessKind.CONSTRAINT, made[1])
+
+    def edge(self, move: MessageType, chance: RandomSource) -> bytes | None:
+        """The bytes of a message with a field at one of its bounds, constraints aside; None if there is none."""
+        node = self._setup.spec.random_tree(move.symbol, chance / "tree")
+        data = b"" if node is None else data_of(node)
+        if node is None or not data:
+            return None
+        return self._extremes.inside(data, spans_of(node), chance, self._turn(WrongnessKind.EXTREME, f"{move} inside"))
 
     def again(self, place: Place, data: bytes, told: str) -> Digression | None:
         """A wrong message that was sent before, if it is still wrong here; `told` is what was said of it then."""
@@ -156,13 +187,15 @@ class WrongMessages:
     def proved(self, place: Place, mutant: Mutant, message: str, parties: tuple[str, str | None]) -> Digression | None:
         """The wrong message, judged if both proofs are there; None if it is a message that may be said."""
         sender, recipient = parties
-        membership = prove(place, mutant.data).membership
+        proof = prove(place, mutant.data)
+        membership = proof.membership
         if membership in (Membership.VALID, Membership.UNKNOWN) or not mutant.data:
             return None
         judgement = None
         if membership is Membership.WRONG:
             try:
-                judgement = self.rules.judge(sender, mutant.data, place.moves)
+                broken = message if message in proof.refused else None
+                judgement = self.rules.judge(sender, mutant.data, place.moves, broken)
             except Undecided:
                 return None
         symbol = BEYOND if judgement is None else judgement.move.symbol

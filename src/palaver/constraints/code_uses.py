@@ -125,6 +125,32 @@ def is_upper_bound(python: ast.expr, constants: Container[str] = ()) -> bool:
             return False
 
 
+def demands_distinct(expression: Expression, names: Container[str]) -> bool:
+    """True if a condition says that the nodes of a list are all different: two that are equal stay so.
+
+    That is `len(set(map(str, *<x>))) == len(*<x>)`, also with `bytes` or `int`, or without `map`.
+    """
+    if any(name in names for name in ("len", "set", "map", "str", "bytes", "int")):
+        return False
+    paths = {mention.name: mention.path for mention in expression.mentions if mention.kind == "list"}
+    match expression.python:
+        case ast.Compare(
+            ast.Call(ast.Name("len"), [ast.Call(ast.Name("set"), [chosen])]),
+            [ast.Eq() | ast.GtE()],
+            [ast.Call(ast.Name("len"), [ast.Name(every)])],
+        ):
+            match chosen:
+                case ast.Call(ast.Name("map"), [ast.Name("str" | "bytes" | "int"), ast.Name(listed)]):
+                    pass
+                case ast.Name(listed):
+                    pass
+                case _:
+                    return False
+            return every in paths and listed in paths and paths[every] == paths[listed]
+        case _:
+            return False
+
+
 def count_limit(python: ast.expr, constants: Mapping[str, int]) -> int | None:
     """The number that a sum of counts must not exceed if the condition is to hold; None if there is none.
 

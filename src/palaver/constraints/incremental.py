@@ -29,7 +29,13 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from palaver.constraints.checks import Check, FormulaCompiler
-from palaver.constraints.code_uses import compares_nodes, is_upper_bound, sees_surroundings, takes_only_length
+from palaver.constraints.code_uses import (
+    compares_nodes,
+    demands_distinct,
+    is_upper_bound,
+    sees_surroundings,
+    takes_only_length,
+)
 from palaver.constraints.folds import Fold, FoldState, folds_of, published
 from palaver.constraints.incremental_formulas import (
     IncrementalConnective,
@@ -314,7 +320,8 @@ class _IncrementalCompiler:
             mentions.append(MentionValues(mention, position, select, measured))
         is_counting = any(each.position is not None and each.mention.kind != "each" for each in mentions)
         constants = () if variables else self._constants  # variables may hide constants
-        can_recover = is_counting and not is_upper_bound(expression.python, constants)
+        is_settled = is_upper_bound(expression.python, constants) or demands_distinct(expression, self._names)
+        can_recover = is_counting and not is_settled
         return IncrementalLeaf(tuple(reads), can_recover, True, leaf, tuple(mentions))
 
     def _fold(self, expression: Expression, bound: frozenset[str]) -> IncrementalFold | None:

@@ -18,6 +18,7 @@ from palaver.interruption import Interrupted
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Breach, LatestMessage, MonitorState, Violation
+from palaver.session.broken_constraints import ConstraintBreaker
 from palaver.session.extension import Extension, Refusal
 from palaver.session.finding_drafts import FindingDraft, remarked
 from palaver.session.message_maker import MessageMaker
@@ -430,6 +431,10 @@ class SessionHistory:
         elif self._setup.spec.grammar.settings:
             text = data if self._setup.is_binary else data.decode("utf-8", "surrogateescape")
             yield Node(NonTerminal(symbol), (text,))
+
+    def breaker(self, chance: RandomSource) -> ConstraintBreaker:
+        """Makes messages that break one constraint, wherever the session is then."""
+        return ConstraintBreaker(self._setup, self, chance)
 
     def add_made(self, node: Node) -> None:
         """Add the message that was made last."""

@@ -73,6 +73,8 @@ MAX_FINGERPRINT_WORD = 64
 MAX_ALTERNATIVES = 20
 # A constraint that could not be made to hold before is sought again for so many steps only.
 SEARCH_STEPS = 150
+# Steps of a search for a message that breaks one constraint; where it finds none, another wrongness is tried.
+BREAKING_STEPS = 80
 # A constraint that we have to break counts as recovering if it does so in one of so many continuations, each of so many
 # messages.
 CONTINUATIONS = 12

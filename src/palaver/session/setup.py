@@ -14,6 +14,7 @@ from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
 from palaver.matching.matcher import CompiledMatcher
 from palaver.party import PartyHost
 from palaver.session.blame import Recoveries
+from palaver.session.broken_constraints import Negation, negations_of
 from palaver.session.closing import closing_symbols
 from palaver.session.deadlines import Deadlines, deadlines_of_spec
 from palaver.session.inbox import ReadingCache
@@ -70,6 +71,7 @@ class SessionSetup:
         self.references = References(analysis)
         self.has_timers = any(message.sender == "TimerEvent" for message in analysis.messages)
         self.parties = {move: Parties(move.sender, move.recipient) for move in self.forecaster.messages}
+        self._negations: dict[str, tuple[Negation, ...]] = {}  # by message
         self.shapes: dict[str, CompiledMatcher] = {}  # of the messages that were received so far
         # The messages with parts that a generator makes from other parts, which are recovered when they are received.
         made = {name for name, arguments in analysis.arguments.items() if arguments}
@@ -84,6 +86,14 @@ class SessionSetup:
     def _quick_reader(self, moves: tuple[MessageType, ...]) -> QuickReader[MessageType] | None:
         shapes = {move: self.shapes.get(move.symbol) or self.shape(move.symbol) for move in moves}
         return QuickReader.of(shapes, self.parties, binary=self.is_binary)
+
+    def negations(self, symbol: str) -> tuple[Negation, ...]:
+        """The ways in which a message of this symbol may break a constraint."""
+        if symbol not in self._negations:
+            unseen = self.monitor.cannot_see(symbol) | self.monitor.folded
+            seen = [each for each in enumerate(self.spec.grammar.constraints) if each[0] not in unseen]
+            self._negations[symbol] = tuple(way for at, each in seen for way in negations_of(at, each))
+        return self._negations[symbol]
 
     def prepare(self) -> None:
         """Compile now what would otherwise be compiled in a session, while the peer waits for an answer."""
