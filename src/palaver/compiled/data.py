@@ -18,6 +18,8 @@ def as_data(value: Any) -> str | bytes:
     :raises TypeError: it stands for neither
     :raises ConversionError: it is a number with too many digits
     """
+    if type(value) is bytes or type(value) is str:  # nearly always
+        return value
     match value:
         case str():
             return str.__str__(value)

@@ -322,13 +322,16 @@ class Spec:
 
         It knows nothing of constraints, unless it is `bounded`: then lengths that constraints decide bound it.
         """
-        key = symbol, bounded and bool(self.bounded_rules.bounds) and symbol in self.grammar.rules
-        if key not in self._shapes:
-            if key[1]:
-                self._shapes[key] = self._shape(symbol, self.bounded_rules.bodies, self.bounded_rules.lengths)
+        shape = self._shapes.get((symbol, bounded))
+        if shape is None:
+            if not bounded:
+                shape = self._shape(symbol, self.grammar.bodies_with_beyond)
+            elif self.bounded_rules.bounds and symbol in self.grammar.rules:
+                shape = self._shape(symbol, self.bounded_rules.bodies, self.bounded_rules.lengths)
             else:
-                self._shapes[key] = self._shape(symbol, self.grammar.bodies_with_beyond)
-        return self._shapes[key]
+                shape = self.shape(symbol)
+            self._shapes[symbol, bounded] = shape
+        return shape
 
     def _shape(self, symbol: str, bodies: Mapping[str, Expr], lengths: LengthBounds | None = None) -> CompiledMatcher:
         from palaver.matching.matcher import NO_LENGTH_BOUNDS, compile_matcher

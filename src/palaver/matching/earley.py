@@ -41,6 +41,7 @@ from palaver.matching.earley_items import (
     CompletedGoal,
     EarleyItem,
     Environment,
+    GoalLimits,
     ItemChild,
     ParseGoal,
     StateSet,
@@ -49,16 +50,7 @@ from palaver.matching.earley_items import (
     new_result,
 )
 from palaver.matching.earley_scanner import EarleyScanner
-from palaver.matching.grammar_slots import (
-    BIT,
-    HEAD,
-    LITERAL,
-    PERMUTATION,
-    REPETITION,
-    GrammarSlot,
-    NextInput,
-    Nonterminal,
-)
+from palaver.matching.grammar_slots import HEAD, PERMUTATION, REPETITION, GrammarSlot, Nonterminal
 from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
 from palaver.matching.matching_limits import MAX_TAILS_ONE_BY_ONE, WORK_BETWEEN_CHECKS
 from palaver.matching.reading_budget import ReadingBudget
@@ -135,13 +127,6 @@ class EarleyParser(EarleyScanner):
                 if self._can_stand(terminal, item.pos):
                     yield terminal
 
-    def _can_stand(self, slot: GrammarSlot, pos: int) -> bool:
-        if slot.kind == BIT:
-            return True
-        if slot.kind == LITERAL:
-            return slot.text != "" and pos % self._unit == 0
-        return slot.start is not None and slot.start.can_go_on and pos % self._unit == 0
-
     def ways(self, result: CompletedGoal) -> list[tuple[EarleyItem, ItemChild]]:
         """All derivations of a completed goal: the last item of each, and the child after it."""
         ways = [] if result.more is None else result.more.copy()
@@ -169,7 +154,7 @@ class EarleyParser(EarleyScanner):
         """Drop what only more input, or a message about it, needs: without the cycles Python frees a parser at once."""
         for goal in self._goals:
             goal.waiters.clear()
-            goal.empty_results.clear()
+            goal.empty_results = ()
         if not self.shared:
             self._goals.clear()  # otherwise `ways` needs them
         self._unmatched.clear()
@@ -205,8 +190,10 @@ class EarleyParser(EarleyScanner):
         self.root = self._new_goal(self._last, tables.start, tuple(bindings), NO_PATH_STATE)
 
     def _end_terminal(self, item: EarleyItem, pos: int) -> None:
+        if item.goal.limits is not None and not item.goal.limits.allow(pos):
+            return
         if self._budget is not None:
-            self._spend_ahead()
+            self._spend_budget(1)
         self._advance(item, pos, None, item.env, self._state_set(pos))
 
     def _state_set(self, pos: int) -> StateSet:
@@ -217,15 +204,17 @@ class EarleyParser(EarleyScanner):
         return state_set
 
     def _run(self) -> None:
+        positions = self._positions
         self._tails.clear()
-        while self._positions:
-            if self.work >= self._next_check:
+        while positions:
+            if self._uncounted > WORK_BETWEEN_CHECKS:
+                self.spend(0)
                 interruption.check()
-                self._next_check = self.work + WORK_BETWEEN_CHECKS
-            pos = heappop(self._positions)
+            pos = heappop(positions)
             self._last = self._state_sets[pos]
             self._process(self._last)
             del self._state_sets[pos]
+        self.spend(0)
 
     def _process(self, state_set: StateSet) -> None:
         pos = state_set.pos
@@ -234,7 +223,7 @@ class EarleyParser(EarleyScanner):
         key = state_set.key
         tokens = self.tokens
         has_limits = self.tables.has_limits
-        made_ahead = 0 if state_set.done else len(todo)
+        made_ahead = len(todo)
         # The list grows while it is read.
         for entry in islice(todo, state_set.done, None):
             if isinstance(entry, CompletedGoal):
@@ -249,7 +238,7 @@ class EarleyParser(EarleyScanner):
                     continue
             target = slot.target
             if target is not None:
-                if has_limits and (target.length is not None or entry.goal.limit is not None):
+                if has_limits and (target.length is not None or entry.goal.limits is not None):
                     self._predict_limited(entry, target, state_set)
                     continue
                 if target.is_tracked:
@@ -275,12 +264,19 @@ class EarleyParser(EarleyScanner):
                 self._choose_part(entry, state_set)
             else:
                 self._scan(entry, is_new=True)
-        self.spend(len(todo) - state_set.done, known=made_ahead)
+        # All moves of a state set are at most as many as items were made: so it is enough to count them at its end.
+        self._uncounted += len(todo) + len(state_set.skipped)
+        if self._budget is not None:
+            self._spend_budget(len(todo) + len(state_set.skipped) - (state_set.done or made_ahead))
         state_set.done = len(todo)
 
     def _predict_limited(self, entry: EarleyItem, target: Nonterminal, state_set: StateSet) -> None:
         """Predictor for what must not go beyond a position: the limit of its goal, or one of its own."""
-        pos, limit, start = state_set.pos, entry.goal.limit, entry.goal.start if target.is_total else state_set.pos
+        pos, around = state_set.pos, entry.goal.limits
+        limit = None if around is None else around.last
+        start = pos
+        if target.is_total:
+            start = entry.goal.pos if around is None else around.start
         ends = self._bounds.ends(target, start, entry.env, self)
         if ends is not None:
             limit = ends.greatest if limit is None else min(limit, ends.greatest)
@@ -296,7 +292,7 @@ class EarleyParser(EarleyScanner):
             if target.is_static and not target.starts[state_set.key]:
                 return
             goal = self._new_goal(state_set, target, env, path_state, key)
-            goal.limit, goal.ends, goal.start = limit, ends, start
+            goal.limits = GoalLimits(limit, ends, start)
         goal.waiters.append(entry)
         for result in goal.empty_results:
             self._advance(entry, pos, result, result.env if target.is_tracked else entry.env, state_set)
@@ -306,13 +302,10 @@ class EarleyParser(EarleyScanner):
         goal = result.goal
         pos = state_set.pos
         if goal.pos == pos:
-            goal.empty_results.append(result)
+            goal.empty_results += (result,)
         if goal is self.root:
             self._note_end(result)
         is_tracked = goal.nonterminal.is_tracked
-        self._uncounted += len(goal.waiters)
-        if self._uncounted > WORK_BETWEEN_CHECKS:
-            self.spend(0)
         for waiter in goal.waiters:
             self._advance(waiter, pos, result, result.env if is_tracked else waiter.env, state_set)
         tails = goal.tails
@@ -339,13 +332,6 @@ class EarleyParser(EarleyScanner):
             self.ends[result.end] = []
             self.end_positions.append(result.end)
         self.ends[result.end].append(result)
-
-    def _key(self, pos: int) -> NextInput:
-        """The next input at `pos`: a character, a bit if `pos` is inside a byte, None at the end of the buffer."""
-        if pos == self.limit or not self._prune:
-            return None
-        index, bits = divmod(pos, self._unit)
-        return ord(self.buffer[index]) >> (7 - bits) & 1 if bits else self.buffer[index]
 
     def _new_goal(
         self,
@@ -374,9 +360,6 @@ class EarleyParser(EarleyScanner):
 
     def _advance(self, item: EarleyItem, pos: int, child: ItemChild, env: Environment, state_set: StateSet) -> None:
         """Move `item` on over `child` to `pos`, the position of `state_set`."""
-        limit = item.goal.limit
-        if limit is not None and pos > limit:
-            return
         slot = item.slot
         following = slot.following
         if following is None:
@@ -417,24 +400,25 @@ class EarleyParser(EarleyScanner):
         if known is None:
             state_set.seen[key] = new = new_item(following, goal, pos, count, env, item, child)
             state_set.todo.append(new)
-        elif known.more is None:
-            known.more = [(item, child)]
         else:
-            known.more.append((item, child))
+            self._add_way(known, item, child)
 
     def _complete(self, item: EarleyItem, child: ItemChild, env: Environment, state_set: StateSet) -> None:
         """Complete the goal of `item`, by `item` and then `child`."""
         goal = item.goal
-        if goal.ends is not None and not goal.ends.allow(state_set.pos, self.buffer):
+        nonterminal = goal.nonterminal
+        if goal.limits is not None and not goal.limits.allow_end(state_set.pos, self.buffer):
             return
-        if not goal.nonterminal.may_end[state_set.key]:
+        if not nonterminal.may_end[state_set.key]:
             state_set.skipped.append((True, item, child, env))
             return
-        if goal.selected:
-            env = self._bounds.select(goal.selected, goal.pos, state_set.pos, env)
-        if goal.nonterminal.own_paths:
-            env = self._bounds.forget(goal.nonterminal.own_paths, env, goal.env)
-        key = (goal, env) if env else goal
+        key: object = goal
+        if env:
+            if goal.selected:
+                env = self._bounds.select(goal.selected, goal.pos, state_set.pos, env)
+            if nonterminal.own_paths:
+                env = self._bounds.forget(nonterminal.own_paths, env, goal.env)
+            key = (goal, env)
         known = state_set.results.get(key)
         if known is None:
             state_set.results[key] = result = new_result(goal, state_set.pos, env, item, child)
@@ -445,7 +429,14 @@ class EarleyParser(EarleyScanner):
                     binding.origin = result
         elif is_tail_link(item, child):
             self.shared[state_set.pos] = state_set.results
-        elif known.more is None:
+        else:
+            self._add_way(known, item, child)
+
+    def _add_way(self, known: EarleyItem | CompletedGoal, item: EarleyItem, child: ItemChild) -> None:
+        """Keep a further way to an item or a completed goal."""
+        self._uncounted += 1
+        self._spend_budget(1)
+        if known.more is None:
             known.more = [(item, child)]
         else:
             known.more.append((item, child))
@@ -461,22 +452,27 @@ class EarleyParser(EarleyScanner):
 
     def _scan_token(self, item: EarleyItem, token: RuleToken | CharacterRun, target: Nonterminal) -> bool:
         """Move `item` on over a token; False if it is uncertain whether the token is here."""
-        index, bits = divmod(item.pos, self._unit)
-        if bits:
-            return False
+        index = item.pos
+        if self._unit > 1:
+            index, bits = divmod(index, self._unit)
+            if bits:
+                return False
         env = item.env
-        last = item.goal.limit
-        limit = None if last is None or last > self.limit else last // self._unit
+        limit = None
+        if item.goal.limits is not None:
+            last = item.goal.limits.last
+            limit = None if last is None or last > self.limit else last // self._unit
         if isinstance(token, CharacterRun):
-            limits = target.bounds or self._bounds.of(target, env, self)
-            end = NEVER if limits is None else token.end(self.buffer, index, limits, limit)
+            bounds = target.bounds or self._bounds.of(target, env, self)
+            end = NEVER if bounds is None else token.end(self.buffer, index, bounds, limit)
         else:
             end = token.end(self.buffer, index, limit)
             if end >= 0 and target.is_tracked:
                 env = self._bounds.select_token(item, token, end)
         if end >= 0:
             pos = end * self._unit
-            self._spend_ahead()
+            if self._budget is not None:
+                self._spend_budget(1)  # a long pattern makes many items before one is looked at
             self._advance(item, pos, None, env, self._state_set(pos))
         return end != UNSURE
 

@@ -68,12 +68,13 @@ class ComputedBounds:
 
     def of(self, target: Nonterminal, env: Environment, parser: EarleyParser) -> tuple[int, int | None] | None:
         """The bounds of a repetition; None if they cannot be met."""
-        if isinstance(target.least, Computed) and target.least.advice is not None:
-            return target.least.advice.bounds(self._evaluate(target.least, env, parser))
-        least = self._evaluate(target.least, env, parser)
+        said = target.least
+        if isinstance(said, Computed) and said.advice is not None:
+            return said.advice.bounds(self._evaluate(said, env, parser))
+        least = self._evaluate(said, env, parser)
         most = None
         if target.most is not None:
-            most = least if target.most is target.least else self._evaluate(target.most, env, parser)
+            most = least if target.most is said else self._evaluate(target.most, env, parser)
             if most is None or most < 0:
                 return None
         if least is None or (most is not None and least > most):
@@ -96,9 +97,13 @@ class ComputedBounds:
         """The value of a bound; None if it has none."""
         if isinstance(bound, int):
             return bound
-        bindings = tuple([binding for path in bound.paths if (binding := env[path]) is not None])
-        if len(bindings) < len(bound.paths):
-            return None
+        paths = bound.paths
+        if len(paths) == 1 and (binding := env[paths[0]]) is not None:
+            bindings: tuple[Binding, ...] = (binding,)
+        else:
+            bindings = tuple([binding for path in paths if (binding := env[path]) is not None])
+            if len(bindings) < len(paths):
+                return None
         key = bound, bindings
         if key not in self._bounds:
             self._bounds[key] = self._compute(bound, bindings, parser)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from palaver.matching.bound_paths import PathState
 from palaver.matching.bounded_ends import PossibleEnds
@@ -33,28 +33,42 @@ class Binding:
 Environment: TypeAlias = tuple[Binding | None, ...]
 
 
+class GoalLimits(NamedTuple):
+    """The limits of a goal that a constraint bounds, or that stands in one."""
+
+    last: int | None  # the position that nothing in it goes beyond
+    ends: PossibleEnds | None  # of one that a constraint bounds itself
+    start: int  # from where totals are counted: the beginning of the rule that this is a part of
+
+    def allow(self, pos: int) -> bool:
+        """Return True if something in the goal may end at `pos`."""
+        return self.last is None or pos <= self.last
+
+    def allow_end(self, pos: int, buffer: str) -> bool:
+        """Return True if the goal itself may."""
+        return self.ends is None or self.ends.allow(pos, buffer)
+
+
 class ParseGoal:
     """A nonterminal predicted at a position; all items that wait for it share it."""
 
     __slots__ = (
-        "bounds", "empty_results", "ends", "env", "limit", "nonterminal", "path_state", "pos", "selected", "start",
-        "tail_goals", "tails", "waiters",
+        "bounds", "empty_results", "env", "limits", "nonterminal", "path_state", "pos", "selected", "tail_goals",
+        "tails", "waiters",
     )  # fmt: skip
 
     def __init__(self, nonterminal: Nonterminal, pos: int, env: Environment, path_state: PathState) -> None:
         self.nonterminal = nonterminal
         self.pos = pos
-        self.start = pos  # from where totals are counted: the beginning of the rule that this is a part of
         self.env = env
-        self.limit: int | None = None  # the position that nothing in it goes beyond
-        self.ends: PossibleEnds | None = None  # of one that a constraint bounds
+        self.limits: GoalLimits | None = None
         self.path_state = path_state  # below the node of this goal
         self.selected: tuple[int, ...] = ()  # the paths that select this node
         self.bounds: tuple[int, int | None] = (1, 1)  # of a repetition
         self.waiters: list[EarleyItem] = []
         self.tails: list[EarleyItem] = []  # waiters for which this is the last slot, see `GrammarSlot.is_tail`
         self.tail_goals: set[ParseGoal] | None = None  # those of the tails, once there are many and no more to come
-        self.empty_results: list[CompletedGoal] = []
+        self.empty_results: tuple[CompletedGoal, ...] = ()  # of most goals there are none
 
 
 class EarleyItem:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NoReturn
 
 from palaver.errors import Undecided
-from palaver.matching.earley_items import EarleyItem
-from palaver.matching.grammar_slots import BIT, LITERAL, GrammarSlot
+from palaver.matching.earley_items import EarleyItem, GoalLimits
+from palaver.matching.grammar_slots import BIT, LITERAL, GrammarSlot, NextInput
 from palaver.matching.matching_limits import CHARACTERS_PER_WORK, MAX_EARLEY_WORK, MAX_EARLEY_WORK_PER_CHARACTER
 from palaver.matching.reading_budget import ReadingBudget
 from palaver.regular.language import AutomatonState
@@ -22,7 +22,7 @@ class EarleyScanner:
 
     # An object with more attributes than 30, those of the parser included, would be slower without these.
     __slots__ = (
-        "_budget", "_failed", "_failed_at", "_has_given_up", "_next_check", "_partly_matched", "_prune", "_pruned",
+        "_budget", "_failed", "_failed_at", "_has_given_up", "_partly_matched", "_prune", "_pruned",
         "_pruned_at", "_uncounted", "_unit", "_unmatched", "buffer", "limit", "work",
     )  # fmt: skip
 
@@ -39,7 +39,6 @@ class EarleyScanner:
         self._pruned_at = -1
         self.work = 0  # see MAX_EARLEY_WORK
         self._uncounted = 0  # the part of it that is not counted yet
-        self._next_check = 0  # so much of it, until it is asked if the time is over
         self._budget = budget
         self._has_given_up = False  # True once there was too much of it
         self._pruned: list[EarleyItem] = []
@@ -60,20 +59,16 @@ class EarleyScanner:
         partly_matched = (item for item, state in self._partly_matched if isinstance(state, int) or not state.accepts)
         return [*self._unmatched, *partly_matched]
 
-    def spend(self, work: int, *, known: int = 0) -> None:
-        """Count work, of which the budget knows a part. :raises Undecided: it is more than the input may take"""
-        work += self._uncounted
+    def spend(self, work: int) -> None:
+        """Count work, and what was not counted yet. :raises Undecided: it is more than the input may take"""
+        self.work += work + self._uncounted
         self._uncounted = 0
-        self.work += work
-        is_over = self.work > MAX_EARLEY_WORK + MAX_EARLEY_WORK_PER_CHARACTER * self.limit
-        if self._budget is not None and not self._budget.spend(work - known):
-            is_over = True
-        if is_over or self._has_given_up:
+        if self._has_given_up or self.work > MAX_EARLEY_WORK + MAX_EARLEY_WORK_PER_CHARACTER * self.limit:
             self._give_up()
 
-    def _spend_ahead(self) -> None:
-        """Count an item of a later state set, of which a long pattern makes many before one is looked at."""
-        if self._budget is not None and not self._budget.spend(1):
+    def _spend_budget(self, work: int) -> None:
+        """Take work from the budget, if there is one. :raises Undecided: there is not enough left"""
+        if self._budget is not None and not self._budget.spend(work):
             self._give_up()
 
     def _give_up(self) -> NoReturn:
@@ -85,6 +80,22 @@ class EarleyScanner:
     def _end_terminal(self, item: EarleyItem, pos: int) -> None:
         """Move `item` on over its terminal, which ends at `pos`."""
         raise NotImplementedError
+
+    def _key(self, pos: int) -> NextInput:
+        """The next input at `pos`: a character, a bit if `pos` is inside a byte, None at the end of the buffer."""
+        if pos == self.limit or not self._prune:
+            return None
+        if self._unit == 1:
+            return self.buffer[pos]
+        index, bits = divmod(pos, self._unit)
+        return ord(self.buffer[index]) >> (7 - bits) & 1 if bits else self.buffer[index]
+
+    def _can_stand(self, slot: GrammarSlot, pos: int) -> bool:
+        if slot.kind == BIT:
+            return True
+        if slot.kind == LITERAL:
+            return slot.text != "" and pos % self._unit == 0
+        return slot.start is not None and slot.start.can_go_on and pos % self._unit == 0
 
     def _rescan(self, added: int) -> None:
         """Go on with all terminals that met the end of the buffer, which now has `added` more characters."""
@@ -101,8 +112,10 @@ class EarleyScanner:
     def _scan(self, item: EarleyItem, *, is_new: bool) -> None:
         """Match the terminal at the dot of `item`. `is_new` is False on the second attempt, with a longer buffer."""
         slot = item.slot
-        index, bits = divmod(item.pos, self._unit)
-        if item.goal.limit is not None and not self._has_room(item, slot):
+        index, bits = item.pos, 0
+        if self._unit > 1:
+            index, bits = divmod(index, self._unit)
+        if item.goal.limits is not None and not self._has_room(item, item.goal.limits):
             if slot.start is not None and is_new and not bits and slot.start.accepts:
                 self._end_pattern(item, index)
         elif slot.kind == BIT:
@@ -126,10 +139,11 @@ class EarleyScanner:
             elif state.can_go_on:
                 self._unmatched.append(item)
 
-    def _has_room(self, item: EarleyItem, slot: GrammarSlot) -> bool:
+    def _has_room(self, item: EarleyItem, limits: GoalLimits) -> bool:
         """Return True if a terminal can read anything before the limit of its goal."""
+        slot = item.slot
         needed = 1 if slot.kind == BIT else self._unit * (len(slot.text) if slot.kind == LITERAL else 1)
-        return item.goal.limit is None or item.pos + needed <= item.goal.limit
+        return limits.last is None or item.pos + needed <= limits.last
 
     def _scan_literal(self, item: EarleyItem, index: int) -> None:
         text = item.slot.text
@@ -163,7 +177,7 @@ class EarleyScanner:
         buffer = self.buffer
         size = len(buffer)
         began = at
-        limit = item.goal.limit
+        limit = None if item.goal.limits is None else item.goal.limits.last
         is_limited = limit is not None and limit <= self.limit
         if limit is not None and is_limited:
             size = limit // self._unit
@@ -194,6 +208,7 @@ class EarleyScanner:
         if slot.verify is not None:
             text = self.buffer[item.pos // self._unit : at]
             self.spend(len(text) // CHARACTERS_PER_WORK)
+            self._spend_budget(len(text) // CHARACTERS_PER_WORK)
             if not slot.verify(text):
                 return
         if pos == self.limit or not self._prune or slot.follow[self.buffer[at]]:

@@ -19,7 +19,6 @@ answers, and knows what was expected.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 
 from palaver.errors import Undecided
 from palaver.grammar.ir import bodies_below, uses_binary
@@ -84,10 +83,10 @@ class CompiledMatcher:
         made when they are first used. `reference`: the Earley parser without tokens reads. `prune`: False only to test
         that its lookahead changes no answer.
         """
-        key = self.is_binary if binary is None else binary, whole
-        compiled = self.fast_path(*key)
-        whole_matcher = partial(self.matcher, binary=key[0], whole=True, lazy=lazy)
-        return Matcher(compiled, DecodedInput(key[0]), history, prune and not reference, lazy, prune, whole_matcher)
+        if binary is None:
+            binary = self.is_binary
+        compiled = self._compiled_inputs.get((binary, whole)) or self.fast_path(binary, whole)
+        return Matcher(self, compiled, DecodedInput(binary), history, prune and not reference, lazy, prune)
 
     def fast_path(self, binary: bool, whole: bool) -> FastPath:
         """The fast path for one kind of input."""
@@ -143,23 +142,22 @@ class Matcher:
 
     def __init__(
         self,
+        shape: CompiledMatcher,
         compiled: FastPath,
         source: DecodedInput,
         history: Sequence[Node],
         is_fast: bool,
         is_lazy: bool,
         prune: bool,
-        whole_matcher: Callable[[], Matcher],
     ) -> None:
+        self._shape = shape
         self._compiled = compiled
         self._is_fast = is_fast
         self._is_lazy = is_lazy
         self._history = history
         self._prune = prune
-        self._whole_matcher = whole_matcher
         self._whole = compiled.whole
         self.binary = compiled.tables.binary  # True if leaves are bytes
-        self._unit = compiled.tables.unit  # the number of parser positions per character
         self.source = source
         self._lengths: list[int] = []
         self._fast_path = compiled if is_fast and compiled.is_tried else None  # None: the Earley parser reads
@@ -167,6 +165,11 @@ class Matcher:
             self._scanner = self._new_scanner()
         elif not is_lazy:
             self._fast_path.forget()
+
+    @property
+    def _unit(self) -> int:
+        """The number of positions of the Earley parser per character."""
+        return self._compiled.tables.unit
 
     def prepare(self) -> None:
         """Compile now what would be compiled with the first message, for all matchers of this grammar."""
@@ -318,7 +321,7 @@ class Matcher:
         if not MatchProgress(scanner.ends, False, False).is_complete_at(length):
             return iter(())
         text = scanner.buffer[:characters]
-        matcher = self._whole_matcher()
+        matcher = self._shape.matcher(binary=self.binary, whole=True, lazy=self._is_lazy)
         data = text.encode("latin-1") if self.binary else text
         matcher.budget = self.budget
         start = 0

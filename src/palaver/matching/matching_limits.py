@@ -12,8 +12,9 @@ MAX_CLOSURE_PLACES = Limit(20_000, "grammar positions before the next message", 
 # Dialogue states looked at to find the messages that may still come. Those of most protocols are fewer.
 MAX_STATES_AHEAD = Limit(300, "dialogue states ahead", "every message counts as possible")
 
-# The work of the Earley parser: items, completed goals, and a part of each character that a pattern is tried on. What
-# is not ambiguous takes one to fifteen of them per character; an ambiguous input can take any number.
+# The work of the Earley parser: items, completed goals, further ways to them, moves that the next input does not fit,
+# and a part of each character that a pattern is tried on. What is not ambiguous takes one to fifteen of them per
+# character; an ambiguous input can take any number.
 MAX_EARLEY_WORK = Limit(300_000, "steps of reading, and 20 per character", "what the input means is left undecided")
 MAX_EARLEY_WORK_PER_CHARACTER = 20
 # So much of that work, until it is counted, and asked if the time is over.

@@ -351,14 +351,13 @@ class Tree(Forwarding):
 
         :raises ConversionError: bits fill no whole bytes
         """
+        node = self.node
+        if isinstance(node, LazyNode):
+            return node.unexpanded[0]
         caches = self.caches
         if caches.serialised is None:
-            node = self.node
-            if isinstance(node, LazyNode):
-                caches.serialised = node.unexpanded[0]
-            else:
-                known, caches.leaves = caches.leaves, None
-                caches.serialised = values.serialise(node) if known is None else values.joined(node, known)
+            known, caches.leaves = caches.leaves, None
+            caches.serialised = values.serialise(node) if known is None else values.joined(node, known)
         return caches.serialised
 
     def share_serialised(self, other: Tree) -> None:
