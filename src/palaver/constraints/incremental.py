@@ -24,9 +24,9 @@ Some constraints do not come apart like this, and are evaluated on the whole tre
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from palaver.constraints.checks import Check, FormulaCompiler
 from palaver.constraints.code_uses import (
@@ -70,12 +70,16 @@ class _CompiledConstraints:
     by_symbol: dict[str, tuple[int, ...]]  # the paths, by number, that gain from a node of a symbol
     readers: tuple[tuple[int, ...], ...]  # by path, the positions of the formulas that read it
     unwatched: tuple[int, ...]  # the positions of checks that look at the whole tree
+    has_folds: bool  # True if some formula is a condition on the states of folds
 
     def formula_of(self, constraint: Constraint) -> IncrementalFormula | None:
         for check, formula in zip(self.checks, self.formulas, strict=True):
             if check.constraint is constraint:
                 return formula
         raise ValueError(f"no constraint that is watched: {constraint.text}")
+
+
+_NO_STATES: Final = nullcontext()
 
 
 class IncrementalChecks:
@@ -113,7 +117,10 @@ class IncrementalChecks:
         known = [(at, formula) for at, formula in enumerate(formulas) if formula is not None]
         readers = tuple(tuple(at for at, each in known if path in each.reads) for path in range(len(watched)))
         unwatched = tuple(at for at, formula in enumerate(formulas) if formula is None)
-        compiled = _CompiledConstraints(tuple(checks), formulas, watched, leads, by_symbol, readers, unwatched)
+        has_folds = any(isinstance(formula, IncrementalFold) for formula in formulas)
+        compiled = _CompiledConstraints(
+            tuple(checks), formulas, watched, leads, by_symbol, readers, unwatched, has_folds
+        )
         return IncrementalChecks(compiled, tuple(Selection() for _ in watched), (None,) * len(formulas))
 
     def with_message(self, message: Tree | None, closed: Sequence[Tree] = ()) -> IncrementalChecks:
@@ -168,6 +175,8 @@ class IncrementalChecks:
 
     def published_states(self) -> AbstractContextManager[None]:
         """A context in which generators can ask the steps of folds for their states."""
+        if not self._compiled.has_folds:
+            return _NO_STATES
         found: list[tuple[Fold, FoldState]] = []
         for formula, outcome in zip(self._compiled.formulas, self._outcomes, strict=True):
             if isinstance(formula, IncrementalFold) and outcome is not None:

@@ -34,7 +34,7 @@ from palaver.session.finding_drafts import FindingDraft
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdict, verdict_of
 from palaver.session.history import SessionHistory
 from palaver.session.leaving import EndWatch, Leaving
-from palaver.session.lifecycle import TRANSITIONS, LifecycleError, LifecycleInput, OwnStep, SessionState
+from palaver.session.lifecycle import OVER, TRANSITIONS, LifecycleError, LifecycleInput, OwnStep, SessionState
 from palaver.session.own_way import OwnWay
 from palaver.session.quiescence import PeerWait, SessionClock, Timeouts, Timers
 from palaver.session.receiver import AcceptedMessage, Receiver
@@ -95,7 +95,7 @@ class Session:
     @property
     def is_over(self) -> bool:
         """True if the session has ended."""
-        return self._state is SessionState.OVER
+        return self._state is OVER
 
     @property
     def verdict(self) -> Verdict:
@@ -127,7 +127,7 @@ class Session:
         self._take(type(event))
         if self._state is SessionState.LEAVING:
             self._watch_end(event)
-        elif self._state is not SessionState.OVER:
+        elif self._state is not OVER:
             self._process(event)
             self._go_on()
         return self._connections.take_actions()
@@ -175,7 +175,7 @@ class Session:
     @property
     def deadline(self) -> float | None:
         """The time when the session wants `TimePassed` if nothing happens before."""
-        if self._state is SessionState.OVER:
+        if self._state is OVER:
             return None
         times = [self.ends_at, self._timers.next_at if self._wait.is_for_timer() else None]
         if self._state is SessionState.LEAVING or self._is_yielding:
@@ -243,7 +243,7 @@ class Session:
             self._receiver.inbox("TimerEvent").put(text.encode(), is_whole=True)
             self._clock.mark_activity()
             self._read_messages()
-        if self._state in (SessionState.LEAVING, SessionState.OVER):
+        if self._state in (SessionState.LEAVING, OVER):
             return
         most, is_late = self._timeouts.max_messages, self._clock.has_reached(self.ends_at)
         if not self._forecast.moves or ((is_late or len(self.said) >= most) and self._history.may_stop):
@@ -273,7 +273,7 @@ class Session:
 
     def _read_messages(self) -> None:
         most, is_reset = self._allowance.most, self._connections.is_any_reset()
-        while not self.is_over:
+        while self._state is not OVER:
             if len(self.said) >= most and self._allowance.is_used_up(len(self.said), self._received_in_a_row):
                 return  # a peer that sends without end is not read to the end
             found = self._receiver.next_message(is_quiet=self._clock.is_quiet, is_reset=is_reset)

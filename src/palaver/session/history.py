@@ -100,6 +100,8 @@ class SessionHistory:
 
     def _is_patience_over(self) -> bool:
         """Return True if we have sent several messages since the first breach, and none repaired it."""
+        if len(self.watches) == 1 and self.watches[0].is_clean:
+            return False
         numbers = [breach.number for watch in self.watches for breach in watch.breaches if breach is not None]
         return bool(numbers) and self.number - min(numbers) > MESSAGES_BEFORE_ACCUSING
 
@@ -236,7 +238,7 @@ class SessionHistory:
     def add(self, extension: Extension) -> None:
         """Add a message to the history."""
         self._suspected = []
-        if self._is_uneventful(extension):
+        if self.is_uneventful(extension):
             symbol, recoveries = extension.node.symbol, self._setup.recoveries
             if extension.watches[0] is not self.watches[0] and symbol not in recoveries.all_held_after:
                 recoveries.all_held(len(extension.watches[0].breaches), symbol)
@@ -250,7 +252,7 @@ class SessionHistory:
         self._made = None
         self.number += 1
 
-    def _is_uneventful(self, extension: Extension) -> bool:
+    def is_uneventful(self, extension: Extension) -> bool:
         """Return True if nothing fails before and after a message, and there is nobody to blame."""
         before, after = self.watches, extension.watches
         if len(before) == len(after) == 1:

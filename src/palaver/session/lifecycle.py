@@ -29,6 +29,9 @@ class SessionState(Enum):
     OVER = "the session has ended"
 
 
+OVER: Final = SessionState.OVER  # looked at several times for each message
+
+
 class OwnStep(Enum):
     """A step that the session takes itself, with its meaning."""
 

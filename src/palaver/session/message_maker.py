@@ -375,14 +375,15 @@ class MessageMaker:
         extension = self._history.checked(move, node, is_ours=True)
         if isinstance(extension, Violation):
             return extension
-        broken = self._broken_by(extension, move.symbol)
-        early = extension.watches[0].early
-        self._presumed_broken = frozenset(clause for clause in broken if early[clause] is False)
-        if any(self._monitor.is_only_counted(clause, move.symbol) for clause in broken):
-            return _MakingAttempt(move, broken=broken)
-        self._presumed_broken |= self._owed_early(extension)
-        if broken or self._presumed_broken:
-            return None
+        if not self._history.is_uneventful(extension):
+            broken = self._broken_by(extension, move.symbol)
+            early = extension.watches[0].early
+            self._presumed_broken = frozenset(clause for clause in broken if early[clause] is False)
+            if any(self._monitor.is_only_counted(clause, move.symbol) for clause in broken):
+                return _MakingAttempt(move, broken=broken)
+            self._presumed_broken |= self._owed_early(extension)
+            if broken or self._presumed_broken:
+                return None
         if not (self._changes_nothing(extension) or self._is_satisfied(extension, move.symbol)):
             return None
         return extension

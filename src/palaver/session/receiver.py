@@ -32,7 +32,7 @@ from palaver.session.findings import FindingKind
 from palaver.session.history import SessionHistory
 from palaver.session.inbox import CachedReading, Inbox, ReadingCache
 from palaver.session.references import Referenced
-from palaver.session.role_table import DataSource
+from palaver.session.role_table import DataSource, NextMoves
 from palaver.session.roles import Roles
 from palaver.session.session_limits import (
     MAX_MESSAGE_ENDS,
@@ -99,7 +99,7 @@ class Receiver:
         return inbox
 
     def _source(self, sender: str, recipient: str | None) -> DataSource:
-        return DataSource(sender, recipient if recipient in self._roles.table.links_from(sender) else None)
+        return self._roles.table.source(sender, recipient)
 
     def source_on(self, link: str, sender: str | None = None) -> DataSource:
         """The other end of a connection; `sender` is the party that is meant, if several may send on it."""
@@ -131,7 +131,8 @@ class Receiver:
 
     def has_unread(self) -> bool:
         """Return True if data of any party has to be read now."""
-        return any(inbox.has_data and self._is_unread(source) for source, inbox in self._inboxes.items())
+        waiting = [source for source, inbox in self._inboxes.items() if inbox.has_data]
+        return bool(waiting) and any(map(self._is_unread, waiting))
 
     def _is_unread(self, source: DataSource) -> bool:
         """Return True if the data of a party has to be read now. Our standard input has time until it is asked for."""
@@ -162,12 +163,13 @@ class Receiver:
         The party that began to send first comes first, unless it is another's turn. If the peer `is_quiet`, no message
         goes on; if a connection `is_reset`, that is why a message has no end.
         """
-        expected = self._roles.table.next_moves(self._history.forecast.moves)
         self.postponed = None
+        unread = [each for each in self._inboxes.items() if each[1].has_data and self._is_unread(each[0])]
+        if not unread:
+            return None
+        expected = self._next_moves()
         postponed: list[tuple[DataSource, FindingDraft]] = []
-        for source, inbox in list(self._inboxes.items()):
-            if not (inbox.has_data and self._is_unread(source)):
-                continue
+        for source, inbox in unread:
             moves = expected.from_source(source)
             if moves:
                 try:
@@ -179,20 +181,22 @@ class Receiver:
                 return self._first_postponed.get(source) or out_of_turn(source, inbox, expected.moves)
             else:
                 continue
-            is_alone = expected.is_alone(source, and_timers=True)
-            if isinstance(found, AcceptedMessage):
-                return AcceptedMessage(found.move, found.data, is_alone)
-            if found is None or is_alone:
+            if found is None or isinstance(found, AcceptedMessage) or expected.is_alone(source, and_timers=True):
                 return found
             if found.kind is not FindingKind.CONSTRAINT and not self._is_ever_sent(source, inbox):
                 return found
             # The message of another party, or connection, may have to come first.
             postponed.append((source, found))
             self._first_postponed.setdefault(source, found)
-        # A message whose turn it is comes before one that may be early.
-        postponed.sort(key=lambda each: each[1].kind is not FindingKind.CONSTRAINT)
-        self.postponed = postponed[0][1] if postponed else None
+        if postponed:
+            # A message whose turn it is comes before one that may be early.
+            postponed.sort(key=lambda each: each[1].kind is not FindingKind.CONSTRAINT)
+            self.postponed = postponed[0][1]
         return None
+
+    def _next_moves(self) -> NextMoves:
+        """The messages that may come next."""
+        return self._roles.table.next_moves(self._history.forecast.moves)
 
     def may_begin_with(self, party: Party, data: bytes) -> bool:
         """Return True if a datagram can be the next message to a party, as far as it can be told."""
@@ -294,9 +298,10 @@ class Receiver:
             if isinstance(extension, Refusal):
                 refusal = refusal or (move.symbol, extension)
             elif not looks_ahead or self._can_follow(source, inbox.behind(length), extension):
+                is_alone = self._next_moves().is_alone(source, and_timers=True)
                 self._history.add(extension)
                 self._first_postponed.pop(source, None)
-                return AcceptedMessage(move, inbox.take(length))
+                return AcceptedMessage(move, inbox.take(length), is_alone)
         return refusal or ("the data", Refusal("it has no parse tree"))
 
     def _may_be_shorter(self, source: DataSource, inbox: Inbox) -> bool:

@@ -81,6 +81,7 @@ class RoleTable:
         self._next: dict[tuple[MessageType, ...], NextMoves] = {}
         self._senders: dict[str, tuple[str, ...]] = {}
         self._links_from: dict[str, frozenset[str]] = {}
+        self._sources: dict[tuple[str, str | None], DataSource] = {}
 
     def next_moves(self, moves: tuple[MessageType, ...]) -> NextMoves:
         """Messages that may come next, by who sends them."""
@@ -97,6 +98,14 @@ class RoleTable:
             others = [each for each in dict.fromkeys(senders) if each not in self.ours]
             others = others or [each for each in self.links if each not in self.ours]
             found = self._senders[name] = tuple(each for each in others if each not in SEPARATE)
+        return found
+
+    def source(self, sender: str, recipient: str | None) -> DataSource:
+        """The source of what a party sends to one of ours."""
+        found = self._sources.get((sender, recipient))
+        if found is None:
+            link = recipient if recipient in self.links_from(sender) else None
+            found = self._sources[sender, recipient] = DataSource(sender, link)
         return found
 
     def links_from(self, sender: str) -> frozenset[str]:

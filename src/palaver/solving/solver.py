@@ -83,6 +83,7 @@ class Solver:
         self._search = search
         self._copier = copier
         self._fresh, self._climbs = _new_rates()
+        self._has_learnt = False  # since it last forgot
         self._generations = 0
         self._failed = 0  # fresh trees in a row
 
@@ -108,6 +109,9 @@ class Solver:
 
     def forget(self) -> None:
         """Drop what was learnt, which is of no use for a tree in another context."""
+        if not self._has_learnt:
+            return
+        self._has_learnt = False
         self._search.population.clear()
         self._fresh, self._climbs = _new_rates()
         self.nearest = None
@@ -120,6 +124,7 @@ class Solver:
     def solve(self) -> Tree | None:
         """A tree that satisfies every check; None if this attempt failed."""
         interruption.check()
+        self._has_learnt = True
         self.budget.spent += 1
         try:
             if not self._checks:
