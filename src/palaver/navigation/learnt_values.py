@@ -83,6 +83,15 @@ class _KnownValue:
     others: dict[str, Node] = field(default_factory=dict)  # by symbol, the value that was last beside it
 
 
+class _Answer(NamedTuple):
+    """An answer to our last message, and the answers that were possible."""
+
+    message: str
+    answer: str
+    node: Node
+    possible: Sequence[str]
+
+
 _Key: TypeAlias = tuple[Leaf, ...]
 _Values: TypeAlias = dict[_Key, _KnownValue]  # in the order of their last use
 
@@ -119,6 +128,7 @@ class LearntValues:
         self._renewed: dict[str, None] = {}  # symbols that are to be fresh next
         self._sent: Sequence[ChosenValue] = ()  # the fields of our last message that was sent
         self._sent_values: Sequence[tuple[Node, _Key]] = ()
+        self._answer: _Answer | None = None  # the latest, of which nothing is learnt yet
         # By message, answer, symbol and class: how often that answer was possible, and how often it came.
         self._tried: Counter[tuple[str, str, str, Exchange]] = Counter()
         self._came: Counter[tuple[str, str, str, Exchange]] = Counter()
@@ -126,6 +136,7 @@ class LearntValues:
 
     def begin_session(self) -> None:
         """Begin another session: the values of the last one are those of an earlier session from now on."""
+        self._learn()
         self._add_session_to(self._earlier)
         self._session = {}
         self._sent = self._sent_values = ()
@@ -133,6 +144,7 @@ class LearntValues:
 
     def beside(self, chance: RandomSource) -> LearntValues:
         """The same for sessions that go on beside these: what they learn is known to both."""
+        self._learn()
         other = copy(self)
         other._chance = chance
         other.choices, other._session = [], {}
@@ -142,6 +154,7 @@ class LearntValues:
 
     def _all_values(self) -> dict[str, _Values]:
         """The values of this session and of earlier ones, as they are for the next."""
+        self._learn()
         together = {symbol: dict(known) for symbol, known in self._earlier.items()}
         self._add_session_to(together)
         return together
@@ -156,6 +169,7 @@ class LearntValues:
 
     def aim(self, message: str, wanted: str | None = None, *, is_walking: bool = False) -> None:
         """Set the message of ours that is made next, and the answer that it is to bring."""
+        self._learn()
         self._message, self._wanted, self._is_walking = message, wanted, is_walking
         self._attempts = 0
 
@@ -166,6 +180,7 @@ class LearntValues:
 
     def recall(self, symbol: str) -> Node | None:
         """A known value of a symbol; None if it is to be fresh."""
+        self._learn()
         if symbol not in self._symbols or self._attempts > MAX_RECALLING_ATTEMPTS:
             return None
         if symbol in self._renewed:
@@ -192,12 +207,14 @@ class LearntValues:
 
     def focus(self, is_on: bool) -> None:
         """From now on each symbol keeps the value that it has next; or no longer."""
+        self._learn()
         self._focus = {} if is_on else None
         self._renewed = {}
         self.is_focused = is_on
 
     def refocus(self) -> None:
         """From now on some of the symbols that keep their values have fresh ones, which they keep then."""
+        self._learn()
         self._renewed = {symbol: None for symbol in self._focus or () if self._chance.random() < 0.5}
 
     def _focused(self, symbol: str) -> _KnownValue | None:
@@ -258,6 +275,7 @@ class LearntValues:
 
     def said(self, message: str, node: Node) -> None:
         """Note a message of ours."""
+        self._learn()
         self._sent, self.choices = self.choices, []
         self._sent_values = list(self._values_in(node))
         for choice in self._sent:
@@ -267,7 +285,15 @@ class LearntValues:
         self._note_companions(self._sent_values)
 
     def heard(self, message: str, answer: str, node: Node, possible: Sequence[str]) -> None:
-        """Note an answer to our last message, one of those that were possible."""
+        """Note an answer to our last message, one of those that were possible; it is looked into when that matters."""
+        self._learn()
+        self._answer = _Answer(message, answer, node, possible)
+
+    def _learn(self) -> None:
+        """Look into the latest answer."""
+        if self._answer is None:
+            return
+        (message, answer, node, possible), self._answer = self._answer, None
         heard = list(self._values_in(node))
         self._invented.update(v.symbol for v, key in heard if key not in self._session.get(v.symbol, ()))
         for value, key in (*self._sent_values, *heard):
