@@ -324,12 +324,10 @@ class Spec:
         """
         shape = self._shapes.get((symbol, bounded))
         if shape is None:
-            if not bounded:
-                shape = self._shape(symbol, self.grammar.bodies_with_beyond)
-            elif self.bounded_rules.bounds and symbol in self.grammar.rules:
+            if bounded and self.bounded_rules.bounds and symbol in self.grammar.rules:
                 shape = self._shape(symbol, self.bounded_rules.bodies, self.bounded_rules.lengths)
             else:
-                shape = self.shape(symbol)
+                shape = self.shape(symbol) if bounded else self._shape(symbol, self.grammar.bodies_with_beyond)
             self._shapes[symbol, bounded] = shape
         return shape
 

@@ -83,7 +83,7 @@ class _KnownValue:
     others: dict[str, Node] = field(default_factory=dict)  # by symbol, the value that was last beside it
 
 
-class _Answer(NamedTuple):
+class _HeardAnswer(NamedTuple):
     """An answer to our last message, and the answers that were possible."""
 
     message: str
@@ -128,7 +128,7 @@ class LearntValues:
         self._renewed: dict[str, None] = {}  # symbols that are to be fresh next
         self._sent: Sequence[ChosenValue] = ()  # the fields of our last message that was sent
         self._sent_values: Sequence[tuple[Node, _Key]] = ()
-        self._answer: _Answer | None = None  # the latest, of which nothing is learnt yet
+        self._answer: _HeardAnswer | None = None  # the latest, of which nothing is learnt yet
         # By message, answer, symbol and class: how often that answer was possible, and how often it came.
         self._tried: Counter[tuple[str, str, str, Exchange]] = Counter()
         self._came: Counter[tuple[str, str, str, Exchange]] = Counter()
@@ -287,7 +287,7 @@ class LearntValues:
     def heard(self, message: str, answer: str, node: Node, possible: Sequence[str]) -> None:
         """Note an answer to our last message, one of those that were possible; it is looked into when that matters."""
         self._learn()
-        self._answer = _Answer(message, answer, node, possible)
+        self._answer = _HeardAnswer(message, answer, node, possible)
 
     def _learn(self) -> None:
         """Look into the latest answer."""
