@@ -289,7 +289,7 @@ class MessageMaker:
             if extension is not None:
                 return extension
             # Another such clause may have stood in the way as well.
-            is_worth_trying = any([self._adds_failing(broken, each) for each in (self._failure, attempt.failure)])
+            is_worth_trying = self._adds_failing(broken, self._failure) | self._adds_failing(broken, attempt.failure)
         violation = attempt.violation
         failure = attempt.failure or (violation.failure if violation is not None else attempt.latest)
         if attempt.latest is not None and attempt.latest.states:
@@ -330,7 +330,8 @@ class MessageMaker:
         is_presumed = extension.watches[0].checks.outcomes[clause] is None
         if is_presumed and not extension.forecast.hypotheses[0].closed and not recoveries.has_held(clause, symbol):
             return True  # the exchange that the message is part of goes on
-        if recoveries.is_passing(clause, symbol):
+        is_left = self._monitor.is_left_to_later(clause, symbol, extension.forecast.hypotheses[0])
+        if is_left or recoveries.is_passing(clause, symbol):
             return True
         if self._could_say_else(symbol):
             # Nothing is said in the hope that a peer happens to make it right, as long as something else can be said.
