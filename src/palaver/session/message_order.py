@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import assert_never
 
 from palaver.grammar.analysis import Analysis
-from palaver.spec.ast import Expr, Permutation, Repeat, Sequence
-from palaver.spec.traversal import parts_of, refs, walk
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.spec.traversal import refs, walk
 
 
 class MessageOrder:
@@ -28,14 +29,22 @@ class MessageOrder:
 
     def _neighbours(self, expression: Expr) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
         """The messages of parts of an expression, and those that may come after them in another part of it."""
-        if isinstance(expression, Repeat) and expression.most not in (0, 1):
-            inside = self._messages_in(expression)
-            yield inside, inside
-        if isinstance(expression, Sequence | Permutation):
-            parts = [self._messages_in(part) for part in parts_of(expression)]
-            for at, part in enumerate(parts):
-                others = parts[at + 1 :] if isinstance(expression, Sequence) else parts[:at] + parts[at + 1 :]
-                yield part, frozenset().union(*others)
+        match expression:
+            case Repeat(_, _, most):
+                inside = self._messages_in(expression)
+                yield (inside, inside) if most not in (0, 1) else (inside, frozenset())
+            case Sequence(parts):
+                inside_each = [self._messages_in(part) for part in parts]
+                for at, inside in enumerate(inside_each):
+                    yield inside, frozenset().union(*inside_each[at + 1 :])
+            case Permutation(parts):
+                inside_each = [self._messages_in(part) for part in parts]
+                for at, inside in enumerate(inside_each):
+                    yield inside, frozenset().union(*inside_each[:at], *inside_each[at + 1 :])
+            case Choice() | Ref() | Literal() | Bit() | Pattern():
+                pass
+            case _:
+                assert_never(expression)
 
     def _messages_in(self, expression: Expr) -> frozenset[str]:
         found: set[str] = set()
