@@ -10,7 +10,7 @@ from length_specs import Comparison, by_bounded_matcher, by_brute_force
 
 import palaver
 from cost import lines_run
-from palaver.errors import Rejected
+from palaver.errors import Rejected, Undecided
 from palaver.trees.node import Node
 
 RECORDS = (Path(__file__).parent.parent / "cases" / "records.fan").read_text()
@@ -338,3 +338,26 @@ def read_whole(spec: palaver.Spec, data: bytes, *, bounded: bool) -> Node:
     matcher = spec.matcher("<start>", binary=True, whole=True, bounded=bounded)
     matcher.finish(data)
     return next(matcher.trees())
+
+
+# A length of any number of bytes may end anywhere, and code says which of its ends is right.
+LONG_LENGTHS = """
+<start> ::= <tlv>+
+<tlv> ::= <len> <value>
+<len> ::= <byte>+
+<value> ::= <byte>*
+def ber(data):
+    data = bytes(data)
+    if data[0] < 128:
+        return data[0] if len(data) == 1 else -1
+    return int.from_bytes(data[1:], "big") if len(data) == 1 + (data[0] & 127) else -1
+where forall <t> in <tlv>: ber(<t>.<len>) == len(bytes(<t>.<value>))
+"""
+
+
+def test_a_length_that_may_end_anywhere_does_not_take_any_amount_of_work() -> None:
+    spec = palaver.loads(LONG_LENGTHS)
+    record = b"\x05hello\x81\xc8" + b"a" * 200
+    spec.parse(record * 2)
+    with pytest.raises(Undecided, match="in too many ways"):
+        spec.parse(record * 20)

@@ -144,3 +144,38 @@ def test_what_the_answer_is_to_make_right_is_said() -> None:
         assert said == b"quit\n"
         assert driven.session.verdict is Verdict.PASS
     assert deleted > 3
+
+
+# What the peer will list is compared with what we have said, and it says all of that when we are done.
+LISTED = """
+<start> ::= <Client:Server:add>* <Client:Server:done> <Server:Client:echo>*
+<add> ::= "add " <n> "\\n"
+<done> ::= "done\\n"
+<echo> ::= "echo " <n> "\\n"
+<n> ::= r"[0-9]{1,3}"
+where [str(n) for n in *<echo>.<n>] == [str(n) for n in *<add>.<n>]
+"""
+
+
+def test_what_is_compared_with_later_messages_can_be_said_although_something_else_could() -> None:
+    added = 0
+    for seed in range(6):
+        driven = DrivenSession(LISTED, seed=seed).open()
+        said = driven.talk()
+        lines = said.splitlines(keepends=True)
+        assert lines.pop() == b"done\n"
+        added += len(lines)
+        driven.hear(b"".join(lines).replace(b"add", b"echo"))
+        driven.wait(10)
+        assert driven.session.verdict is Verdict.PASS, driven.session.findings
+    assert added > 0
+
+
+def test_what_is_compared_with_messages_that_may_have_come_before_is_not_left_to_them() -> None:
+    bad = SHELF.replace(
+        "forall <d> in <delete>: str(<d>.<id>) in [str(each) for each in *<inserted>.<id>]",
+        "{str(each) for each in *<delete>.<id>} <= {str(each) for each in *<inserted>.<id>}",
+    )
+    for seed in range(4):
+        said = DrivenSession(bad, seed=seed).open().talk()
+        assert not said.startswith(b"delete"), said

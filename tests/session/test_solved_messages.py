@@ -354,3 +354,29 @@ def test_a_message_may_leave_several_constraints_to_later_ones(seed: int) -> Non
     driven.hear(b"ASK\n")
     said = driven.talk()
     assert (said.count(b"ONE"), said.count(b"TWO"), driven.session.findings) == (2, 2, [])
+
+
+# Each message of ours breaks the balance, and only the right one of very many answers restores it.
+BALANCE = r"""
+<start> ::= <turn>{6}
+<turn> ::= <Client:spend> <Server:left>
+<spend> ::= "SPEND " <amount> "\n"
+<left> ::= "LEFT " <rest> "\n"
+<amount> ::= r"[1-9][0-9]?"
+<rest> ::= r"[0-9]+"
+def total(amounts):
+    return sum(int(amount) for amount in amounts)
+where total(*<amount>) <= 60
+where sum(int(amount) for amount in *<amount>) + min([60] + [int(rest) for rest in *<rest>]) == 60
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_message_may_leave_a_sum_to_the_one_answer_that_fits(seed: int) -> None:
+    driven = DrivenSession(BALANCE, seed=seed).open()
+    left, said = 60, driven.talk()
+    while said and left > 12:  # with less, there may be nothing left to be said
+        left -= int(said.split()[1])
+        driven.hear(b"LEFT %d\n" % left)
+        said = driven.talk()
+    assert 0 <= left <= 12 or driven.session.verdict is Verdict.PASS, driven.session.findings

@@ -98,6 +98,13 @@ FORMS = {
     "<raw> ::= rb'[a-z]{0,6}'\nwhere forall <t> in <tlv>: <t>.<len> == bytes([len(bytes(<t>.<val>))])",
     "a length of what it is part of": "<start> ::= <len> ':' <body>\n<len> ::= <digit>{3}\n<body> ::= r'[a-z]{0,40}'\n"
     "where int(<len>) == len(str(<start>))",
+    "the length of a whole, in a byte that is made a number once more": "<start> ::= <tlv>{1,4}\n"
+    "<tlv> ::= <octet> <len> <octet>{0,9}\n<len> ::= <octet>\n"
+    "where forall <t> in <tlv>: int(bytes(<t>.<len>)[0]) == len(bytes(<t>))",
+    "the length of a whole, by ord": "<start> ::= <tlv>{1,4}\n<tlv> ::= <octet> <len> <octet>{0,9}\n<len> ::= <octet>\n"
+    "where forall <t> in <tlv>: ord(bytes(<t>.<len>)) == len(bytes(<t>))",
+    "a byte order that is named": "<start> ::= <len> <octet>{0,9}\n<len> ::= <octet>{2}\n"
+    "where int.from_bytes(bytes(<len>), byteorder='little') == len(bytes(<start>))",
     # --- counts ---
     "a count, the field follows": "<start> ::= <n> ':' <item>{1,9}\n<n> ::= <digit>{2}\n<item> ::= r'[a-z];'\n"
     "where int(<n>) == len(*<item>)",

@@ -120,3 +120,13 @@ where eval(str({symbol})) == 10
 """)
     for seed in range(4):
         assert all(eval(str(tree)) == 10 for tree in spec.fuzz(1, seed=seed))
+
+
+def test_a_number_that_is_no_symbol_of_its_own_is_approached() -> None:
+    spec = palaver.loads("""
+<start> ::= <value>
+<value> ::= "(" <value> ")" | r"[1-9][0-9]{0,4}"
+where eval(str(<start>)) == 47110
+""")
+    for seed in range(3):
+        assert all(eval(str(tree)) == 47110 for tree in spec.fuzz(1, seed=seed))

@@ -228,6 +228,26 @@ def target(script: str) -> Open:
     return Open("target", Address("target", command=("sh", "-c", script)), "connect")
 
 
+def test_the_errors_of_a_program_are_shown_with_escapes(
+    loop: SelectorEventLoop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop.carry_out([shell(r"printf '\033]52;c;aGk=\007\nrest' >&2; echo done; cat")])
+    recorder = Recorder(loop)
+    assert recorder.bytes_on("program", 5) == b"done\n"
+    loop.carry_out([Finish("program")])
+    recorder.wait_for(Closed, "program")
+    assert capsys.readouterr().err == "\\x1b]52;c;aGk=\\x07\nrest\n"
+
+
+def test_errors_without_end_do_not_keep_a_program_from_answering(
+    loop: SelectorEventLoop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop.carry_out([shell("yes >&2 & exec cat"), Send("program", b"hello\n")])
+    assert Recorder(loop).bytes_on("program", 6) == b"hello\n"
+    loop.carry_out([Close("program")])
+    assert set(capsys.readouterr().err) <= set("y\n")
+
+
 def test_the_errors_of_a_target_are_a_part_of_its_output(loop: SelectorEventLoop) -> None:
     loop.carry_out([target("cat; echo out; echo error >&2; exit 5")])
     recorder = Recorder(loop)

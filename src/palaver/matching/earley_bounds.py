@@ -139,6 +139,8 @@ class ComputedBounds:
             origin = binding.origin
             assert origin is not None  # set as soon as the binding is made
             if isinstance(origin, CompletedGoal):
+                # A field that may end anywhere is made into a tree for each of its ends.
+                parser.spend((binding.end - binding.start) // self._unit)
                 binding.node = self._first_tree(parser, origin)
             else:
                 text = parser.buffer[binding.start // self._unit : binding.end // self._unit]

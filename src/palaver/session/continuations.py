@@ -18,6 +18,7 @@ from palaver.session.blame import Violation
 from palaver.session.extension import Extension
 from palaver.session.session_limits import (
     ACCUSING_CONTINUATIONS,
+    ANSWER_SEARCH_STEPS,
     CONTINUATIONS,
     LAST_WORD_SECONDS,
     MESSAGES_OF_CONTINUATION,
@@ -64,6 +65,17 @@ class Continuations:
                         return True
                     break
         return False
+
+    def answers_repair(self, clause: int, after: Extension) -> bool:
+        """Return True if the next message may be one with which a clause holds, found by a search.
+
+        An answer that has to be one of very many, like what is left of a sum, is seldom made up at random.
+        """
+        supposed = self._history.supposing(after)
+        with after.watches[0].checks.published_states():
+            return supposed.maker.has_alternative(
+                supposed.forecast.moves, clause, must_hold=True, steps=ANSWER_SEARCH_STEPS
+            )
 
     def bring_nearer(self, clause: int, after: Extension) -> bool:
         """Return True if a clause that compares numbers is nearer to holding in a continuation, or holds there.

@@ -46,6 +46,7 @@ class SessionHistory:
         values: ValueSource | None = None,
     ) -> None:
         self._setup = setup
+        self._chance = chance
         self._monitor = monitor = setup.monitor
         self.referenced = NO_MESSAGES
         self.forecast: Forecast = setup.forecaster.begin()
@@ -56,6 +57,13 @@ class SessionHistory:
         self._suspected: list[int] = []  # the clauses that the latest message has broken, and need not have
         self.number = 0  # of messages
         self.maker = MessageMaker(setup, self, chance, steering, values)
+
+    def supposing(self, extension: Extension) -> SessionHistory:
+        """The history as it would be after a message that has not been sent."""
+        supposed = SessionHistory(self._setup, self._chance / "supposed")
+        supposed.newest, supposed.forecast, supposed.watches, supposed.referenced = extension
+        supposed.number = self.number + 1
+        return supposed
 
     @property
     def can_end(self) -> bool:

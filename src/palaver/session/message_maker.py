@@ -283,14 +283,13 @@ class MessageMaker:
         continuation of this one.
         """
         broken = set(attempt.broken)
-        self._adds_failing(broken, attempt.failure)
-        is_worth_trying = bool(broken)
+        is_worth_trying = bool(broken) or self._adds_failing(broken, attempt.failure)
         while is_worth_trying:
             extension = self._breaking(attempt, left_out | self._monitor.constraints_of(broken))
             if extension is not None:
                 return extension
             # Another such clause may have stood in the way as well.
-            is_worth_trying = self._adds_failing(broken, self._failure)
+            is_worth_trying = self._adds_failing(broken, self._failure) | self._adds_failing(broken, attempt.failure)
         violation = attempt.violation
         failure = attempt.failure or (violation.failure if violation is not None else attempt.latest)
         if attempt.latest is not None and attempt.latest.states:
@@ -331,15 +330,17 @@ class MessageMaker:
         is_presumed = extension.watches[0].checks.outcomes[clause] is None
         if is_presumed and not extension.forecast.hypotheses[0].closed and not recoveries.has_held(clause, symbol):
             return True  # the exchange that the message is part of goes on
-        if recoveries.is_passing(clause, symbol):
+        is_left = self._monitor.is_left_to_later(clause, symbol, extension.forecast.hypotheses[0])
+        if is_left or recoveries.is_passing(clause, symbol):
             return True
         if self._could_say_else(symbol):
             # Nothing is said in the hope that a peer happens to make it right, as long as something else can be said.
             if recoveries.waits_for_others(clause, symbol):
                 return True
-            if not self.continuations.repair_without_luck(clause, extension):
-                return False
-        elif not recoveries.can_recover(clause) and not self.continuations.repair(clause, extension):
+            may_recover = self.continuations.repair_without_luck(clause, extension)
+        else:
+            may_recover = recoveries.can_recover(clause) or self.continuations.repair(clause, extension)
+        if not (may_recover or self.continuations.answers_repair(clause, extension)):
             return False
         recoveries.note_passing(clause, symbol)
         return True

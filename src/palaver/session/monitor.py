@@ -10,7 +10,7 @@ many nodes have begun. Who is to blame for a clause that fails is kept with its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import cached_property
 
 from palaver.compiled import Spec
@@ -32,6 +32,8 @@ from palaver.session.clause_checks import (
     measured_paths,
     only_counts,
 )
+from palaver.session.finished_nodes import in_their_places
+from palaver.session.message_order import MessageOrder
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.spec.ast import Constraint
 from palaver.spec.traversal import expressions_of, last_symbol, selectors_of, step_symbols, symbols_of
@@ -93,6 +95,7 @@ class ConstraintMonitor:
         self._seen = [self._messages_seen(at, clause, messages) for at, clause in enumerate(clauses)]
         self._listed = [self._holders(clause, messages) for clause in clauses]
         self._has_listed = any(self._listed)
+        self._order = MessageOrder(spec.grammar.bodies, analysis)
         self._expressions = [tuple(expressions_of(clause.as_constraint().formula)) for clause in clauses]
         self._numeric = [compares_numbers(clause) for clause in clauses]
         self._about_each = [is_about_each(clause) for clause in clauses]
@@ -171,7 +174,7 @@ class ConstraintMonitor:
                 violated = self._beyond_repair(before, before, hypothesis)
             return before, violated
         message = self._message(hypothesis)
-        checks = before.checks.with_message(message, _in_their_places(hypothesis.closed, hypothesis))
+        checks = before.checks.with_message(message, in_their_places(hypothesis.closed, hypothesis))
         after = self._state_after(before, checks, message, hypothesis, latest)
         violated = self._exceeded(before, after, hypothesis) if self._count_limits else None
         if violated is None and checks.failures:
@@ -373,6 +376,17 @@ class ConstraintMonitor:
             return False
         return any(symbol not in holders and not holders.isdisjoint(ahead) for holders in listed)
 
+    def is_left_to_later(self, at: int, symbol: str, hypothesis: Hypothesis) -> bool:
+        """Return True if a clause compares nodes of such messages with nodes that are to come when all these are said.
+
+        `[*<echo>.<n>] == [*<add>.<n>]` does so if no <add> may come after an <echo>.
+        """
+        if self._lasting[at] or not any(symbol in holders for holders in self._listed[at]):
+            return False
+        later = [holders for holders in self._listed[at] if symbol not in holders]
+        is_ahead = any(not holders.isdisjoint(hypothesis.ahead) for holders in later)
+        return is_ahead and not any(self._order.may_follow(symbol, name) for holders in later for name in holders)
+
     def _is_left_to_others(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
         """Return True if a clause is undecided, and no other message of this symbol would have made it hold."""
         if self._is_undecided(at, symbol, ahead):
@@ -478,21 +492,3 @@ class ConstraintMonitor:
                         return self._with_blame(early.clause, failure, before)
             around = around.parent
         return None
-
-
-def _in_their_places(nodes: Sequence[Node], hypothesis: Hypothesis) -> Sequence[Tree]:
-    """The nodes that the latest message has finished, each below its parent."""
-    if not nodes:
-        return ()
-    around = next(iter(hypothesis.open_symbols), None)
-    parent = None if around is None else Tree(OpenNode(around, ()))
-    found: list[Tree] = []
-    for node in reversed(nodes):
-        holder = next((tree for tree in reversed(found) if _holds(tree, node)), parent)
-        found.append(Tree(node, holder))
-    found.reverse()
-    return found
-
-
-def _holds(tree: Tree, node: Node) -> bool:
-    return isinstance(tree.node, Node) and any(child is node for child in tree.node.children)

@@ -79,6 +79,8 @@ BREAKING_STEPS = 80
 # messages.
 CONTINUATIONS = 12
 MESSAGES_OF_CONTINUATION = 4
+# If it does so in none, an answer with which it holds is searched for, with so many steps.
+ANSWER_SEARCH_STEPS = 600
 # A peer is accused of a message when it comes only if the constraint holds in none of so many continuations.
 ACCUSING_CONTINUATIONS = 60
 # A session that is cut may be looked at so long, in seconds, for what its peer has broken before.

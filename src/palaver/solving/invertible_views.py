@@ -185,8 +185,8 @@ class ViewReader:
             return None
 
     def _call(self, call: ast.Call, kinds: Mapping[str, str]) -> View | None:
-        function, arguments = self._resolve(call.func), call.args
-        if call.keywords or not arguments:
+        function, arguments = self._resolve(call.func), _positional(call)
+        if not arguments:
             return None
         if function is len and isinstance(arguments[0], ast.Name) and kinds.get(arguments[0].id) == "list":
             return View(arguments[0].id, ViewKind.COUNT)
@@ -197,6 +197,9 @@ class ViewReader:
         if function is sum and len(arguments) == 1:
             return _sum(self._each(arguments[0], kinds))
         inner = self.view(arguments[-1] if function is struct.unpack else arguments[0], kinds)
+        is_number = inner is not None and _is_number(inner) and inner.kind is not ViewKind.DECODED
+        if function is int and len(arguments) == 1 and is_number:
+            return inner
         if inner is None or not inner.is_plain:
             return None
         if inner.kind is ViewKind.ITEM and function is ord and inner.reads_as == "str":
@@ -209,7 +212,7 @@ class ViewReader:
             return self._int(inner, arguments)
         if function is len and len(arguments) == 1 and inner.reads_as:
             return replace(inner, kind=ViewKind.LENGTH)
-        if function is ord and inner.reads_as == "str":
+        if function is ord and inner.reads_as:
             return replace(inner, kind=ViewKind.ITEM, start=0, stop=1, is_ordinal=True)
         if function == int.from_bytes and inner.reads_as == "bytes":
             order = self.constant(arguments[1]) if len(arguments) == 2 else ("big",) if len(arguments) == 1 else None
@@ -344,9 +347,23 @@ def _sum(each: View | None) -> View | None:
     return replace(each, kind=ViewKind.SUM)
 
 
+def _positional(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call in their order, the byte order of a number among them; none if others are named."""
+    match call.keywords:
+        case []:
+            return call.args
+        case [ast.keyword("byteorder", order)] if len(call.args) == 1:
+            return [*call.args, order]
+    return []
+
+
+def _is_number(view: View) -> bool:
+    return view.kind in _NUMBERS or (view.kind is ViewKind.ITEM and view.is_ordinal)
+
+
 def _as_number(view: View | None) -> View | None:
     """A view as an operand of arithmetic: a node counts as its number."""
-    if view is None or view.kind in _NUMBERS or (view.kind is ViewKind.ITEM and view.is_ordinal):
+    if view is None or _is_number(view):
         return view
     return replace(view, kind=ViewKind.NUMBER) if view.kind is ViewKind.VALUE and not view.reads_as else None
 

@@ -265,7 +265,7 @@ def _mutated(tree: Tree, assigner: Assigner, chance: RandomSource) -> Node | Non
     symbol = node_of(tree).symbol
     domain = assigner.domain(symbol)
     if domain is None:
-        return None
+        return _with_another_number(tree, assigner, chance)
     language, is_limited = domain.language, not domain.is_free
     word = to_bits(tree.node) if language.unit is Unit.BITS else str(tree)
     if word and chance.random() >= _REDRAW:
@@ -274,6 +274,17 @@ def _mutated(tree: Tree, assigner: Assigner, chance: RandomSource) -> Node | Non
             if changed != word and (domain.allows(changed) if is_limited else language.accepts(changed)):
                 return assigner.node(symbol, changed)
     return assigner.draw(domain, chance) if is_limited else None
+
+
+def _with_another_number(tree: Tree, assigner: Assigner, chance: RandomSource) -> Node | None:
+    """A node with a text that is a number, larger or smaller by a power of two; None if it has other parts.
+
+    Beside brackets, say, a rule may have an alternative that is a pattern: then no symbol stands for the number.
+    """
+    match node_of(tree).children:
+        case (str() as digits,) if _DIGITS.fullmatch(digits) and chance.random() >= _REDRAW:
+            return assigner.read(node_of(tree).symbol, _with_number(digits, 0, len(digits), chance))
+    return None
 
 
 def _changed_word(word: str, language: Language, chance: RandomSource) -> str:

@@ -21,6 +21,7 @@ from typing import IO
 from palaver.addresses import Address, ProgramSettings
 from palaver.transport import transport_limits as limits
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, OpenOptions, ReadyChannel, Transport
+from palaver.transport.error_output import ErrorOutput
 from palaver.transport.strays import MARK, end_strays, new_mark
 
 
@@ -38,6 +39,7 @@ class ProcessChannel(Channel):
         self._is_target = process.stdin is None
         self._stdin: IO[bytes] | None = process.stdin
         self._stdout: IO[bytes] | None = output
+        self._errors = None if process.stderr is None else ErrorOutput(process.stderr)
         self._exit_fd = _exit_fd(process.pid)
         self._silent_since: float | None = None
         # The signals by which it will be ended, one after each period of grace.
@@ -54,6 +56,10 @@ class ProcessChannel(Channel):
         if self._exit_fd is not None:
             watched.append(self._exit_fd)
         interests = dict.fromkeys(watched, EVENT_READ) if is_waited_for else {}
+        if self._errors is not None:
+            # Read whenever there are some, also while it is left: who cannot write them would stop.
+            self._errors.relay()
+            interests |= dict.fromkeys(self._errors.interests, EVENT_READ)
         if writing and self._stdin is not None:
             interests[self._stdin.fileno()] = EVENT_WRITE
         return interests
@@ -111,6 +117,9 @@ class ProcessChannel(Channel):
         if not self._is_abandoned and self._ends_others:
             end_strays(self._mark)  # also those that lead a group of their own
         self._is_abandoned = True
+        if self._errors is not None:
+            self._errors.relay()
+            self._errors.close()
         _close(self._stdin, self._stdout)
         self._stdin = self._stdout = None
         if self._exit_fd is not None:
@@ -166,10 +175,10 @@ def _close(*streams: IO[bytes] | None) -> None:
 
 
 class ProgramTransport(Transport):
-    """Starts a program that we talk to. Its errors go where ours go."""
+    """Starts a program that we talk to. Its errors are shown where ours are."""
 
     def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
-        return _started(address, subprocess.PIPE, None, options.grace)
+        return _started(address, subprocess.PIPE, subprocess.PIPE, options.grace)
 
 
 class TargetTransport(Transport):
@@ -207,9 +216,7 @@ def _limited(command: tuple[str, ...], settings: ProgramSettings) -> tuple[str, 
     return ("sh", "-c", _LIMITED, "sh", memory, *cpu, *command)
 
 
-def _started(
-    address: Address, stdin: int, stderr: int | None, grace: float, *, is_helper: bool = False
-) -> ReadyChannel:
+def _started(address: Address, stdin: int, stderr: int, grace: float, *, is_helper: bool = False) -> ReadyChannel:
     if not address.command:
         raise ChannelError("not found", "the command is empty")
     settings = address.settings

@@ -45,3 +45,6 @@ SILENT_POLL_SECONDS = 0.25
 
 # Making a certificate.
 CERTIFICATE_SECONDS = 30
+# Bytes of a program's errors that are read at once; a line of them that is longer is shown before it ends.
+MAX_ERROR_READ = 1 << 16
+MAX_ERROR_LINE = 4_096
