@@ -111,7 +111,7 @@ def test_the_spec_in_a_run_needs_no_file(palaver: Any, talk: Any) -> None:
 def test_plain_sqlite_reads_it(palaver: Any, talk: Any) -> None:
     talk("--run", "kept", "-n", "2", program=WRONG)
     with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:
-        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("3",)]
+        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("4",)]
         assert file.execute("SELECT number, verdict FROM sessions").fetchall() == [(1, "fail"), (2, "fail")]
         assert file.execute("SELECT session, kind FROM findings").fetchall() == [(1, "UNPARSEABLE"), (2, "UNPARSEABLE")]
 
@@ -462,7 +462,11 @@ def test_the_newest_run_stays_whatever_its_name(palaver: Any, talk: Any) -> None
         talk("-n", "1", "--run", f"mine/{name}")
         with sqlite3.connect(palaver.folder / "mine" / name / "run.sqlite") as file:
             file.execute("UPDATE run SET value = ? WHERE name = 'started'", (f"2026-01-{31 - day}T00:00:00+00:00",))
-    assert [line.split(":")[0] for line in palaver("runs", "--in", "mine").text.splitlines()] == ["alone", "middle", "newest"]
+    assert [line.split(":")[0] for line in palaver("runs", "--in", "mine").text.splitlines()] == [
+        "alone",
+        "middle",
+        "newest",
+    ]
     assert "removed mine/middle" in palaver("runs", "prune", "--in", "mine", "--keep-last", "1").text
     assert [folder.name for folder in (palaver.folder / "mine").iterdir()] == ["newest"]
 

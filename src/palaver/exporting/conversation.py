@@ -100,14 +100,16 @@ def conversation_of(run: Run, number: int, *, is_original: bool = False) -> Wire
         messages = run.messages(session)
         if session == finding.session:
             found = _until(found, finding.at + clock)
-            if finding.kind in _SHOWN_BY_A_REPLY:
+            if finding.shown_as in _SHOWN_BY_A_REPLY:
                 found, messages = _until_blamed(found, messages, finding)
                 ends_with_blame = _ends_with(found, finding)
         steps += _named(found, messages, clock)
     if not any(step.kind in (StepKind.SENT, StepKind.RECEIVED, StepKind.ENDED) for step in steps):
         raise ExportError(f"nothing that was said in session {finding.session} of {run.folder} was kept")
     small = None if is_original else run.shrinking(number)
-    if small is not None and (finding.kind in _SHOWN_BY_AN_END or (finding.kind in _SHOWN_BY_A_REPLY and small.got)):
+    if small is not None and (
+        finding.shown_as in _SHOWN_BY_AN_END or (finding.shown_as in _SHOWN_BY_A_REPLY and small.got)
+    ):
         fewer = _made_small(steps, small)
         if fewer is not None:
             steps, ends_with_blame = fewer, True
@@ -182,7 +184,7 @@ def _ends_with(steps: Sequence[WireStep], finding: RecordedFinding) -> bool:
     """Tell if the last reply is what a finding blames."""
     received = [step for step in steps if step.kind is StepKind.RECEIVED]
     if not received or not finding.got:
-        return bool(received) and finding.kind is not FindingKind.CONSTRAINT
+        return bool(received) and finding.shown_as is not FindingKind.CONSTRAINT
     link = received[-1].link.name
     heard = b"".join(step.data for step in received if step.link.name == link)
     # What came at the same moment may be more than what was read.

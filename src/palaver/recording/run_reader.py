@@ -17,7 +17,7 @@ from palaver.printable import printable
 from palaver.recording.records import WireEvent, WireRow, events_of
 from palaver.recording.run_folders import find, is_written
 from palaver.recording.schema import FILE_NAME, RunError, bring_up_to_date, connect, connect_to_read
-from palaver.session.findings import FindingKind, Fingerprint, Severity, Verdict
+from palaver.session.findings import FindingKind, Fingerprint, Severity, Verdict, kind_shown
 from palaver.source import Source
 
 __all__ = ["RecordedFinding", "RecordedMessage", "RecordedSession", "Run", "RunError", "open_run"]
@@ -97,6 +97,11 @@ class RecordedFinding:
     def verdict(self) -> Verdict:
         """The verdict on the session that the finding gives."""
         return Verdict.PASS if self.known or self.severity is Severity.NOTE else self.kind.verdict
+
+    @property
+    def shown_as(self) -> FindingKind:
+        """The kind of findings that show themselves in the same way, where nothing is wrong on purpose."""
+        return kind_shown(self.kind, self.cause, self.got)
 
     @property
     def headline(self) -> str:

@@ -17,7 +17,14 @@ from palaver.compiled import Spec
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.replaying_limits import LEAK_SESSIONS
 from palaver.replaying.run_options import NOT_CONNECTED, SHOWN_LATER, live_campaign, shows_nobody_there
-from palaver.session.findings import Finding, FindingKind, SessionMessage, repeatable, without_repetition
+from palaver.session.findings import (
+    Finding,
+    FindingKind,
+    SessionMessage,
+    kind_shown,
+    repeatable,
+    without_repetition,
+)
 from palaver.session.strategy import ScriptedStrategy, ScriptLine
 
 _DIGITS = re.compile(rb"[0-9]+")
@@ -129,10 +136,15 @@ def problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tup
     if finding.kind in NOT_CONNECTED:  # it fails sooner or later, while the conversation goes on
         return kind, party
     rest = [party, *rest]
+    told_as: FindingKind = finding.kind
+    if finding.kind is FindingKind.STATE_CHANGED:
+        # A replay does not try it without the wrong message. The cause is the kind that it had before.
+        told_as, rest[-1] = kind_shown(finding.kind, finding.cause, finding.got), ""
+        received = finding.got if told_as in (FindingKind.UNPARSEABLE, FindingKind.UNEXPECTED) else ""
     if received:
         data = without_repetition(finding.got[finding.offset or 0 :], repeatable(ours))
         received = _DIGITS.sub(b"0", data)
-    return (finding.kind.label, *rest, received)
+    return (told_as.label, *rest, received)
 
 
 def replay_live(

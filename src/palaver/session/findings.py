@@ -81,6 +81,15 @@ _TOLD_APART_BY_REASON = frozenset(
 _ANYWHERE = frozenset((FindingKind.MEMORY, FindingKind.ACCEPTED, FindingKind.REFUSAL))
 
 
+def kind_shown(kind: FindingKind, cause: str, got: bytes) -> FindingKind:
+    """The kind of findings that show themselves in the same way, where nothing is wrong on purpose."""
+    if kind is FindingKind.STATE_CHANGED:  # that it does not come without the wrong message was found out later
+        return next((each for each in FindingKind if each.label == cause), kind)
+    if kind in (FindingKind.ACCEPTED, FindingKind.REFUSAL):
+        return FindingKind.UNPARSEABLE if got else FindingKind.SILENCE
+    return kind
+
+
 class AsideMessage(Protocol):
     """A message that may be no part of the dialogue, recorded or not."""
 

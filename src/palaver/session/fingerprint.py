@@ -79,7 +79,7 @@ def normalised_data(data: bytes, said: bytes = b"") -> str:
         data.decode()
     except UnicodeDecodeError:
         return data[:MAX_FINGERPRINT_BINARY].hex(" ")
-    line = _LONG_WORD.sub(_without_digest, without_repetition(data, said, MIN_REPEATED_WORD))
+    line = _LONG_WORD.sub(_without_digest, without_repetition(data, said, MIN_REPEATED_WORD, _REPEATED))
     return _DIGITS.sub(b"0", line)[:MAX_FINGERPRINT_BYTES].decode(errors="replace")
 
 
@@ -99,8 +99,8 @@ def repeatable(ours: Sequence[bytes]) -> bytes:
     return b"\0".join(parts)
 
 
-def without_repetition(data: bytes, said: bytes, shortest: int = 1) -> bytes:
-    """The first line of received data with dots for what it repeats of what we have said, in words of this length."""
+def without_repetition(data: bytes, said: bytes, shortest: int = 1, mark: bytes = b"") -> bytes:
+    """The first line of received data, with a mark for what it repeats, in so many characters, of what we have said."""
     line = data.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r") or data[:1]
     line, said = line[:MAX_FINGERPRINT_SOURCE], said[:MAX_FINGERPRINT_SAID].lower()
     small, words = line.lower(), set(_WORD.findall(said))
@@ -112,10 +112,10 @@ def without_repetition(data: bytes, said: bytes, shortest: int = 1) -> bytes:
         is_repeated = small[start:end] in (said if end - start >= MIN_REPEATED_WORD else words)
         at = _end_of_repetition(small, start, end, said) if is_repeated else end
         if not is_repeated or at - start < shortest:
-            rest.append(_without_repeated_part(line[start:at], said))
+            rest.append(_without_repeated_part(line[start:at], said, mark))
             continue
-        if rest[-2:] != [_REPEATED, b""]:  # what is repeated in several pieces is repeated
-            rest.append(_REPEATED)
+        if rest[-2:] != [mark, b""]:  # what is repeated in several pieces is repeated
+            rest.append(mark)
         at += len(line[at:]) - len(line[at:].lstrip())
     return b"".join((*rest, line[at:]))
 
@@ -129,14 +129,14 @@ def _end_of_repetition(line: bytes, start: int, end: int, said: bytes) -> int:
     return end
 
 
-def _without_repeated_part(word: bytes, said: bytes) -> bytes:
-    """A word without the longest beginning or end that is repeated from what we have said, in lower case."""
+def _without_repeated_part(word: bytes, said: bytes, mark: bytes) -> bytes:
+    """A word with a mark for the longest beginning or end that is repeated from what we have said, in lower case."""
     small = word.lower()
     for length in range(min(len(word) - 1, MAX_FINGERPRINT_WORD), MIN_REPEATED_PART - 1, -1):
         if small[-length:] in said:
-            return word[:-length] + _REPEATED
+            return word[:-length] + mark
         if small[:length] in said:
-            return _REPEATED + word[length:]
+            return mark + word[length:]
     return word
 
 
