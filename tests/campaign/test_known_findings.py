@@ -180,7 +180,7 @@ def test_known_findings_are_counted_and_fail_nothing(known: Path) -> None:
     assert sorted(numbers) == list(range(1, len(numbers) + 1))
 
 
-@pytest.mark.parametrize("seed", [2, 3, 11])
+@pytest.mark.parametrize("seed", [3, 5, 14, 20])
 def test_with_a_known_crash_the_rest_is_explored_as_with_the_fixed_server(known: Path, seed: int) -> None:
     fixed, crashing = talk("never", seed=seed), talk("first", known=known, seed=seed)
     assert fixed.coverage.covered == fixed.coverage.total

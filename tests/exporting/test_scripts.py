@@ -238,6 +238,23 @@ def test_a_finding_that_was_made_small_is_exported_so(palaver: Any) -> None:
     assert small != original
 
 
+def test_a_wrong_reply_that_was_made_small_is_exported_so(palaver: Any) -> None:
+    spec = SPEC.replace("<Client:work> <Server:done>", "(<Client:work> <Server:done>){5}")
+    server = SERVER.replace('defect == "wrong"', 'defect == "wrong" and words[0] < b"h"')
+    palaver.write(talk_fan=spec, server_py=server)
+    options = ["-n", "3", "--seed", "1", "--run", "kept"]
+    assert palaver("talk", "talk.fan", "--target", target("server.py", "wrong"), *options).code == 1
+    assert "reproduced 3 of 3" in palaver("shrink", "kept", "1").text
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    assert (palaver.folder / "it.py").read_text().count("'sent'") == 2
+    assert "b'work a\\n'" in (palaver.folder / "it.py").read_text()
+    assert run_script(palaver.folder)[0] == 0
+    code, text = run_script(palaver.folder, "--target", target("server.py"))
+    assert (code, "the reply was b'done\\n'" in text) == (1, True), text
+    assert palaver("export", "kept", "1", "--pcapng", "-o", "it.pcapng").code == 0
+    assert b"dune\n" in (palaver.folder / "it.pcapng").read_bytes()
+
+
 UDP_SERVER = """
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as endpoint:

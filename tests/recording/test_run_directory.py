@@ -111,7 +111,7 @@ def test_the_spec_in_a_run_needs_no_file(palaver: Any, talk: Any) -> None:
 def test_plain_sqlite_reads_it(palaver: Any, talk: Any) -> None:
     talk("--run", "kept", "-n", "2", program=WRONG)
     with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:
-        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("3",)]
+        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("4",)]
         assert file.execute("SELECT number, verdict FROM sessions").fetchall() == [(1, "fail"), (2, "fail")]
         assert file.execute("SELECT session, kind FROM findings").fetchall() == [(1, "UNPARSEABLE"), (2, "UNPARSEABLE")]
 
@@ -330,11 +330,13 @@ def test_a_run_of_the_version_before_is_read_and_resumed(palaver: Any, talk: Any
         file.execute("ALTER TABLE findings DROP COLUMN known")
         file.execute("ALTER TABLE messages DROP COLUMN aside")
         file.execute("ALTER TABLE shrunk DROP COLUMN aside")
+        file.execute("ALTER TABLE shrinkings DROP COLUMN got")
+        file.execute("ALTER TABLE shrinkings DROP COLUMN got_offset")
         file.execute("UPDATE run SET value = '1' WHERE name = 'schema'")
     assert "finding 1 in session 1, " in palaver("show", "kept", "1").text
     assert palaver("talk", "--resume", "kept", "-n", "2").code == 1
     with palaver_.open_run(palaver.folder / "kept") as run:
-        assert (run.fact("schema"), len(run.findings)) == ("3", 2)
+        assert (run.fact("schema"), len(run.findings)) == ("4", 2)
 
 
 # --- show and runs ----------------------------------------------------------------------------------------------------
@@ -453,6 +455,20 @@ def test_runs_are_listed_and_pruned(palaver: Any, talk: Any) -> None:
     assert os.listdir(palaver.folder / "all") == ["b"]
     assert palaver("runs", "--in", "all", "prune").code == 2
     assert palaver("runs", "prune", "--in", "all", "--keep-last", "0").text == "removed all/b\n"
+
+
+def test_the_newest_run_stays_whatever_its_name(palaver: Any, talk: Any) -> None:
+    for day, name in enumerate(("newest", "middle", "alone"), 1):
+        talk("-n", "1", "--run", f"mine/{name}")
+        with sqlite3.connect(palaver.folder / "mine" / name / "run.sqlite") as file:
+            file.execute("UPDATE run SET value = ? WHERE name = 'started'", (f"2026-01-{31 - day}T00:00:00+00:00",))
+    assert [line.split(":")[0] for line in palaver("runs", "--in", "mine").text.splitlines()] == [
+        "alone",
+        "middle",
+        "newest",
+    ]
+    assert "removed mine/middle" in palaver("runs", "prune", "--in", "mine", "--keep-last", "1").text
+    assert [folder.name for folder in (palaver.folder / "mine").iterdir()] == ["newest"]
 
 
 def test_the_latest_run_has_a_name(palaver: Any, talk: Any) -> None:

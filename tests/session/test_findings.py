@@ -20,7 +20,7 @@ from palaver.party import ConnectionMode
 from palaver.printable import printable
 from palaver.session.events import Closed, Failed, Opened
 from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, show_all, show_data
-from palaver.session.fingerprint import normalised_data, normalised_text
+from palaver.session.fingerprint import normalised_data, normalised_text, repeatable
 from palaver.session.message_text import show_place
 from palaver.session.session_limits import MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_SOURCE
 from palaver.session.setup import RoleAssignment
@@ -528,7 +528,7 @@ def test_findings_after_requests_of_different_names_are_different() -> None:
 @pytest.mark.parametrize("data", [b"a", b"'\\'", b"0", b"a0 ", b"\\'"])
 def test_a_line_without_end_has_a_fingerprint_at_once(data: bytes) -> None:
     line = data * 1_000_000
-    assert len(normalised_data(line, request=line)) <= MAX_FINGERPRINT_BYTES
+    assert len(normalised_data(line, line)) <= MAX_FINGERPRINT_BYTES
     assert len(normalised_text(line.decode())) <= MAX_FINGERPRINT_SOURCE
 
 
@@ -536,3 +536,17 @@ def test_what_is_repeated_of_our_request_is_no_difference_also_inside_of_a_word(
     repeated = [normalised_data(f"R{word}".encode(), f"Q{word}".encode()) for word in ("8432t", "1203dd", "5550abcde")]
     assert repeated == ["R..."] * 3
     assert normalised_data(b"XBUSY", b"Q8432t") != normalised_data(b"XGONE", b"Q8432t")
+
+
+@pytest.mark.parametrize("answer", ["GOT {}", "GOT {}!", "{} GOT"])
+def test_what_is_repeated_of_an_earlier_message_is_no_difference_in_whatever_case(answer: str) -> None:
+    values = ("some words", "another", "a thing, with signs ", "four words of ours")
+    said = [(value, repeatable([b"SET x " + value.encode(), b"HELP", b"GET x"])) for value in values]
+    for change in (str, str.upper, str.title):
+        assert len({normalised_data(answer.format(change(value)).encode(), ours) for value, ours in said}) == 1
+
+
+def test_the_name_of_an_earlier_message_is_no_repetition() -> None:
+    assert normalised_data(b"MAIL first", repeatable([b"MAIL a", b"DATA"])) == "MAIL first"
+    assert normalised_data(b"MAIL first", repeatable([b"DATA"])) == "MAIL first"
+    assert normalised_data(b"MAIL first", repeatable([b"DATA", b"MAIL"])) == "...first"

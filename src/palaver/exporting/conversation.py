@@ -11,7 +11,7 @@ from itertools import accumulate
 from palaver.addresses import Address, scheme_named
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run
+from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
 from palaver.session.events import Close, Closed, Failed, Finish, Listening, Open, Opened, Received, Secure, Send
 from palaver.session.findings import FindingKind
 
@@ -100,15 +100,20 @@ def conversation_of(run: Run, number: int, *, is_original: bool = False) -> Wire
         messages = run.messages(session)
         if session == finding.session:
             found = _until(found, finding.at + clock)
-            if finding.kind in _SHOWN_BY_A_REPLY:
+            if finding.shown_as in _SHOWN_BY_A_REPLY:
                 found, messages = _until_blamed(found, messages, finding)
                 ends_with_blame = _ends_with(found, finding)
         steps += _named(found, messages, clock)
     if not any(step.kind in (StepKind.SENT, StepKind.RECEIVED, StepKind.ENDED) for step in steps):
         raise ExportError(f"nothing that was said in session {finding.session} of {run.folder} was kept")
-    small = run.shrinking(number)
-    if small is not None and not is_original and finding.kind in _SHOWN_BY_AN_END:
-        steps = _made_small(steps, small.messages)
+    small = None if is_original else run.shrinking(number)
+    if small is not None and (
+        finding.shown_as in _SHOWN_BY_AN_END or (finding.shown_as in _SHOWN_BY_A_REPLY and small.got)
+    ):
+        fewer = _made_small(steps, small)
+        if fewer is not None:
+            steps, ends_with_blame = fewer, True
+            finding = replace(finding, message=small.headline, got=small.got, offset=small.offset)
     ended = [each.exit_code for each in run.target(finding.session) if each.exit_code is not None]
     timed = tuple(replace(step, at=step.at + offset) for step in steps)
     return WireConversation(finding, timed, ended[-1] if ended else None, ends_with_blame, run.options, _spec_of(run))
@@ -179,17 +184,17 @@ def _ends_with(steps: Sequence[WireStep], finding: RecordedFinding) -> bool:
     """Tell if the last reply is what a finding blames."""
     received = [step for step in steps if step.kind is StepKind.RECEIVED]
     if not received or not finding.got:
-        return bool(received) and finding.kind is not FindingKind.CONSTRAINT
+        return bool(received) and finding.shown_as is not FindingKind.CONSTRAINT
     link = received[-1].link.name
     heard = b"".join(step.data for step in received if step.link.name == link)
     # What came at the same moment may be more than what was read.
     return finding.got in heard[-len(received[-1].data) - len(finding.got) :]
 
 
-def _made_small(steps: list[WireStep], messages: Sequence[RecordedMessage]) -> list[WireStep]:
-    """The steps with fewer messages, of which only the bytes are known; unless there are several connections."""
+def _made_small(steps: list[WireStep], small: Shrinking) -> list[WireStep] | None:
+    """The steps with fewer messages, of which only the bytes are known; None if there are several connections."""
     if len({step.link.name for step in steps}) > 1 or any(step.kind is StepKind.SECURED for step in steps):
-        return steps
+        return None
     opened = next((step for step in steps if step.kind is StepKind.OPENED), steps[0])
     said = [
         replace(
@@ -199,9 +204,11 @@ def _made_small(steps: list[WireStep], messages: Sequence[RecordedMessage]) -> l
             data=message.data,
             names=(message.symbol,),
         )
-        for message in messages
+        for message in small.messages
     ]
     last = said[-1].at if said else opened.at
+    if small.got:  # the message that is blamed
+        said.append(replace(opened, at=last, kind=StepKind.RECEIVED, data=small.got))
     return [opened, *said, *(replace(step, at=last + 0.001) for step in steps if step.kind in _ENDS)]
 
 

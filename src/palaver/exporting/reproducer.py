@@ -103,7 +103,7 @@ def _recorded(conversation: WireConversation) -> dict[str, Any]:
     environment = options.get("env")
     return {
         "finding": printable(finding.headline),
-        "kind": finding.kind.name,
+        "kind": finding.shown_as.name,
         "cause": finding.cause,
         "exit_code": conversation.exit_code,
         "ends_with_blame": conversation.ends_with_blame,

@@ -128,7 +128,7 @@ class BeliefState:
         if self.value_classes is not None:
             self.value_classes.note(move, node)
         if move.sender in self.dead_ends.ours:
-            self.dead_ends.sent(move, self.hypotheses[0].map_node if self.hypotheses else None)
+            self.dead_ends.sent(move, self.hypotheses[0].map_node if self.hypotheses else None, node)
         self.dead_ends.said.append(move.symbol)
         self._forecast_hypotheses = after.hypotheses
         fields: dict[DialogueState, LoopFields | None] = {}

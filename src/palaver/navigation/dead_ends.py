@@ -5,6 +5,9 @@ and again would waste the run. A message is *barred* after a prefix, all message
 with that prefix have ended so each time; "the first message of a session" may be one, and the same message harmless
 later. It is *dead* at a node of the dialogue map, so that no plan leads over it, if that was so after two prefixes, or
 if plans have led to it again and again and found no other way. A message that went well there once is neither.
+
+What was said last before a known finding counts as covered, but no answer has shown what it brings. So it is said once
+more where the same message may go well.
 """
 
 from __future__ import annotations
@@ -19,8 +22,11 @@ from palaver.navigation.dialogue_map import Edge, MapNode
 from palaver.navigation.navigation_limits import (
     DEATHS_OF_BARRED_PREFIX,
     MAX_REMEMBERED_PLACES,
+    MAX_UNANSWERED_MESSAGES,
     PREFIXES_OF_DEAD_END,
 )
+from palaver.trees.node import Node
+from palaver.trees.tree import Tree
 
 _Prefix: TypeAlias = tuple[str, ...]
 _InSession: TypeAlias = tuple[_Prefix, MessageType]
@@ -38,6 +44,9 @@ class DeadEnds:
         self.ours = frozenset(ours)
         self.said: list[str] = []  # the messages of the present session
         self._pending: tuple[_InSession, _OnMap] | None = None  # our last message
+        self._last: Node | None = None  # its tree
+        self._unanswered: dict[str, list[Node]] = {}  # the last messages before known findings, by symbol
+        self._said_again: set[str | bytes] = set()
 
     @property
     def is_any(self) -> bool:
@@ -52,12 +61,12 @@ class DeadEnds:
 
     def begin(self) -> None:
         """Begin a session."""
-        self.said, self._pending = [], None
+        self.said, self._pending, self._last = [], None, None
 
-    def sent(self, move: MessageType, node: MapNode | None) -> None:
+    def sent(self, move: MessageType, place: MapNode | None, node: Node) -> None:
         """Note a message of ours, sent at a node of the map."""
         self._survive()
-        self._pending = ((tuple(self.said), move), (node, move))
+        self._pending, self._last = ((tuple(self.said), move), (place, move)), node
 
     def end(self, *, is_dead: bool) -> None:
         """End the session; in a known finding, or otherwise."""
@@ -67,7 +76,21 @@ class DeadEnds:
             in_session, on_map = self._pending
             self._deaths[in_session] += 1
             self._fatal_prefixes.setdefault(on_map, set()).add(in_session[0])
-        self._pending = None
+            self._note_unanswered(self._last)
+        self._pending = self._last = None
+
+    def _note_unanswered(self, node: Node | None) -> None:
+        if node is None or len(self._said_again) >= MAX_UNANSWERED_MESSAGES:
+            return
+        data = Tree(node).serialised()
+        if data not in self._said_again:
+            self._said_again.add(data)
+            self._unanswered.setdefault(node.symbol, []).append(node)
+
+    def take_unanswered(self, symbol: str) -> Node | None:
+        """A message that was the last one before a known finding, to be said once more."""
+        waiting = self._unanswered.get(symbol)
+        return waiting.pop() if waiting else None
 
     def _survive(self) -> None:
         if self._pending is not None and len(self._survived) >= MAX_REMEMBERED_PLACES:

@@ -441,6 +441,11 @@ class GuidedStrategy:
                 self._tell(f"{edge.move.symbol}: {self.belief.value_classes.chosen}")
                 return variant
         self.steering.state = edge.above
+        if self.belief.dead_ends.is_any and not self.planner.missing_paths.has_missing(edge.state):
+            again = self.belief.dead_ends.take_unanswered(edge.move.symbol)
+            if again is not None:
+                self._tell(f"{edge.move.symbol}: as it was before a known finding")
+                return ScriptedMessage(edge.move, again, is_exact=False)
         if self.values is not None:
             self.values.aim(edge.move.symbol, wanted)
         return edge.move

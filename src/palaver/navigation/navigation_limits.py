@@ -77,6 +77,8 @@ LAYOUT_SWEEPS = 12
 DEATHS_OF_BARRED_PREFIX = 2
 PREFIXES_OF_DEAD_END = 3
 MAX_REMEMBERED_PLACES = Limit(200_000, "messages in their places", "dead ends are taken for such too easily")
+# So many messages are said once more after a known finding has followed them; others are not.
+MAX_UNANSWERED_MESSAGES = 1_000
 
 # So many values of each symbol are remembered, of this session and of earlier ones.
 MAX_KNOWN_VALUES = 64

@@ -18,7 +18,7 @@ from palaver.publishing.publishing_limits import (
 )
 from palaver.publishing.spec_places import SpecPlace, place_of
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
-from palaver.session.findings import Severity, Verdict, show_data, show_fields
+from palaver.session.findings import Severity, Verdict, beside, show_data, show_fields
 
 _BYTES_PER_ROW = 16
 
@@ -135,7 +135,9 @@ class FindingGroup:
         """The conversation, without the middle of a long one, and with what is wrong at its end."""
         steps = [self._step(said) for said in _without_middle(self.said)]
         finding, small = self.first, self.shrinking
-        if small is not None:
+        if small is not None and small.got:
+            steps.append(self._offending(replace(finding, got=small.got, offset=small.offset)))
+        elif small is not None:
             steps.append(_remark(small.explanation or small.headline))
         elif finding.got:
             steps.append(self._offending(finding))
@@ -151,7 +153,7 @@ class FindingGroup:
     def _step(self, said: RecordedMessage | int) -> TalkStep:
         if isinstance(said, int):
             return TalkStep("", "", "", f"… {said} messages …")
-        text = show_data(said.data) if said.data else said.symbol
+        text = (show_data(said.data) if said.data else said.symbol) + beside(said)
         fields = self._fields(said)
         return TalkStep(
             *(said.sender, said.recipient or "", said.symbol, text, said.data),

@@ -86,7 +86,10 @@ def _finding(finding: RecordedFinding, group: FindingGroup, *, is_first: bool) -
     }
     if is_first:  # the others tell nothing new
         line["conversation"] = [
-            {"sender": said.sender, "symbol": said.symbol, "data": said.data.hex(), "is_ours": said.is_ours}
+            {
+                **{"sender": said.sender, "symbol": said.symbol, "data": said.data.hex(), "is_ours": said.is_ours},
+                **({"aside": said.aside} if said.aside else {}),
+            }
             for said in group.said
         ]
         line["replay"] = group.commands[0][1]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import sqlite3
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 from palaver.recording.recording_limits import MAX_RUNS_OF_ONE_NAME
-from palaver.recording.schema import FILE_NAME, RunError
+from palaver.recording.schema import FILE_NAME, RunError, connect_to_read
 
 __all__ = [
     "RunError",
@@ -61,9 +62,20 @@ def new_folder(place: Path, spec: str) -> Path:
 def runs_in(place: Path) -> list[Path]:
     """The runs in a folder, the oldest first."""
     try:
-        return sorted(file.parent for file in place.glob(f"*/{FILE_NAME}"))
+        return sorted((file.parent for file in place.glob(f"*/{FILE_NAME}")), key=_age_key)
     except OSError as error:
         raise RunError(f"cannot read {place}: {error.strerror}") from error
+
+
+def _age_key(folder: Path) -> tuple[str, str]:
+    """The time when a run began, and its name; a run that cannot be read began when it was written the last time."""
+    try:
+        with closing(connect_to_read(folder / FILE_NAME)) as file:
+            (started,) = file.execute("SELECT value FROM run WHERE name = 'started'").fetchone() or ("",)
+    except (RunError, sqlite3.Error):
+        started = ""
+    written = datetime.fromtimestamp((folder / FILE_NAME).stat().st_mtime, UTC)
+    return started or written.isoformat(timespec="seconds"), folder.name
 
 
 def find(name: str, environ: Mapping[str, str] = os.environ) -> Path:

@@ -17,7 +17,7 @@ from palaver.printable import printable
 from palaver.recording.records import WireEvent, WireRow, events_of
 from palaver.recording.run_folders import find, is_written
 from palaver.recording.schema import FILE_NAME, RunError, bring_up_to_date, connect, connect_to_read
-from palaver.session.findings import FindingKind, Fingerprint, Severity, Verdict
+from palaver.session.findings import FindingKind, Fingerprint, Severity, Verdict, kind_shown
 from palaver.source import Source
 
 __all__ = ["RecordedFinding", "RecordedMessage", "RecordedSession", "Run", "RunError", "open_run"]
@@ -99,6 +99,11 @@ class RecordedFinding:
         return Verdict.PASS if self.known or self.severity is Severity.NOTE else self.kind.verdict
 
     @property
+    def shown_as(self) -> FindingKind:
+        """The kind of findings that show themselves in the same way, where nothing is wrong on purpose."""
+        return kind_shown(self.kind, self.cause, self.got)
+
+    @property
     def headline(self) -> str:
         """The finding in one line."""
         reason = self.message.partition("\n")[0]
@@ -118,6 +123,8 @@ class Shrinking:
     reason: str  # why shrinking has stopped
     headline: str
     explanation: str
+    got: bytes = b""  # what came where it is wrong
+    offset: int | None = None  # the byte of it that is wrong
 
 
 # The columns of a finding that need no conversion.
@@ -311,7 +318,7 @@ class Run:
             offset=row["got_offset"],
             symbols=tuple(json.loads(row["symbols"])),
             has_before=bool(row["has_before"]),
-            known=(row["known"] if "known" in row.keys() else None) or "",  # noqa: SIM118  # a row is no mapping
+            known=_column(row, "known") or "",
             fingerprint=Fingerprint(**{**fingerprint, "expected": tuple(fingerprint["expected"])}),
             **{name: row[name] for name in _AS_STORED},
         )
@@ -354,7 +361,7 @@ class Run:
         )
         row = rows[0]
         figures = (row["attempts"], row["reproduced"], row["of"], row["reason"], row["headline"], row["explanation"])
-        return Shrinking(finding, messages, *figures)
+        return Shrinking(finding, messages, *figures, _column(row, "got") or b"", _column(row, "got_offset"))
 
     def keep_shrinking(self, result: Shrinking, seconds: float) -> None:
         """Write a finding made small beside the original. :raises RunError: the run cannot be written"""
@@ -378,8 +385,8 @@ class Run:
                 file.execute("BEGIN")
                 file.execute("DELETE FROM shrunk WHERE finding = ?", (result.finding,))
                 file.execute(
-                    "INSERT OR REPLACE INTO shrinkings VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (result.finding, *figures, result.headline, result.explanation),
+                    "INSERT OR REPLACE INTO shrinkings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (result.finding, *figures, result.headline, result.explanation, result.got, result.offset),
                 )
                 file.executemany("INSERT INTO shrunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 file.execute("COMMIT")
@@ -387,14 +394,14 @@ class Run:
             raise RunError(f"cannot write the run {self.folder}: {error}") from error
 
 
-def _is_aside(row: sqlite3.Row) -> bool:
-    """Return True if a message was no part of the dialogue; runs of earlier versions have none of them."""
-    return "is_aside" in row.keys() and bool(row["is_aside"])  # noqa: SIM118  # a row is no mapping
-
-
 def _aside(row: sqlite3.Row) -> str:
     """The reason why a message is no part of the dialogue; runs of earlier versions have no such messages."""
-    return (row["aside"] or "") if "aside" in row.keys() else ""  # noqa: SIM118  # a row is no mapping
+    return _column(row, "aside") or ""
+
+
+def _column(row: sqlite3.Row, name: str) -> Any:
+    """A value that runs of earlier versions do not have."""
+    return row[name] if name in row.keys() else None  # noqa: SIM118  # a row is no mapping
 
 
 def open_run(path: str | PathLike[str]) -> Run:

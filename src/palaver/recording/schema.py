@@ -10,8 +10,8 @@ from typing import Final
 from palaver.errors import PalaverError
 
 # Raised whenever a reader of the version before would misunderstand the tables; those before it that can be read.
-SCHEMA_VERSION: Final = 3
-_EARLIER: Final = (1, 2)
+SCHEMA_VERSION: Final = 4
+_EARLIER: Final = (1, 2, 3)
 FILE_NAME: Final = "run.sqlite"
 
 _TABLES = """
@@ -47,7 +47,7 @@ CREATE TABLE shrunk (
 ) WITHOUT ROWID;
 CREATE TABLE shrinkings (
     finding INTEGER PRIMARY KEY, attempts INTEGER, reproduced INTEGER, of INTEGER, seconds REAL, reason TEXT,
-    headline TEXT, explanation TEXT
+    headline TEXT, explanation TEXT, got BLOB, got_offset INTEGER
 );
 CREATE TABLE state (name TEXT PRIMARY KEY, session INTEGER, data TEXT) WITHOUT ROWID;
 """
@@ -86,8 +86,11 @@ def bring_up_to_date(file: sqlite3.Connection) -> None:
         file.execute("BEGIN")
         if version < 2:
             file.execute("ALTER TABLE findings ADD COLUMN known TEXT")
-        file.execute("ALTER TABLE messages ADD COLUMN aside TEXT")
-        file.execute("ALTER TABLE shrunk ADD COLUMN aside TEXT")
+        if version < 3:
+            file.execute("ALTER TABLE messages ADD COLUMN aside TEXT")
+            file.execute("ALTER TABLE shrunk ADD COLUMN aside TEXT")
+        file.execute("ALTER TABLE shrinkings ADD COLUMN got BLOB")
+        file.execute("ALTER TABLE shrinkings ADD COLUMN got_offset INTEGER")
         file.execute("UPDATE run SET value = ? WHERE name = 'schema'", (str(SCHEMA_VERSION),))
         file.execute("COMMIT")
 

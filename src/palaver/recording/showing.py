@@ -172,7 +172,7 @@ def as_hexdump(run: Run, shown: Conversation) -> Iterator[str]:
     yield shown.title
     spec = _spec_of(run)
     for at, said in enumerate(shown.messages):
-        yield f"{_time(said.at - shown.began)}  {_who(said)}: {said.symbol}, {len(said.data)} bytes"
+        yield f"{_time(said.at - shown.began)}  {_who(said)}: {said.symbol}, {len(said.data)} bytes{beside(said)}"
         is_known = spec is not None and said.symbol in spec.grammar.bodies_with_beyond
         node = None if spec is None or not is_known else next(spec.readings(said.symbol, said.data), None)
         rows = list(_plain_rows(said.data)) if node is None else show_fields(said.data, node, most=None)
@@ -204,7 +204,7 @@ def as_mermaid(run: Run, shown: Conversation) -> Iterator[str]:
     for party in dict.fromkeys(name for pair in ends for name in pair):
         yield f"    participant {party}"
     for said, (sender, recipient) in zip(shown.messages, ends, strict=True):
-        yield f"    {sender}->>{recipient}: {_safe(said.symbol)} {_safe(show_all(said.data))}"
+        yield f"    {sender}->>{recipient}: {_safe(said.symbol)} {_safe(show_all(said.data) + beside(said))}"
     over = ",".join(dict.fromkeys(name for pair in ends[-1:] for name in pair))
     for remark in [shown.title, *shown.remarks] if over else []:
         yield f"    Note over {over}: {_safe(remark.strip())}"

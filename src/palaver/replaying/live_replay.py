@@ -17,10 +17,16 @@ from palaver.compiled import Spec
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.replaying_limits import LEAK_SESSIONS
 from palaver.replaying.run_options import NOT_CONNECTED, SHOWN_LATER, live_campaign, shows_nobody_there
-from palaver.session.findings import Finding, FindingKind, SessionMessage
+from palaver.session.findings import (
+    Finding,
+    FindingKind,
+    SessionMessage,
+    kind_shown,
+    repeatable,
+    without_repetition,
+)
 from palaver.session.strategy import ScriptedStrategy, ScriptLine
 
-_WORD = re.compile(rb"[A-Za-z0-9_]+")
 _DIGITS = re.compile(rb"[0-9]+")
 
 Script: TypeAlias = tuple[ScriptLine, ...]
@@ -130,15 +136,15 @@ def problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tup
     if finding.kind in NOT_CONNECTED:  # it fails sooner or later, while the conversation goes on
         return kind, party
     rest = [party, *rest]
+    told_as: FindingKind = finding.kind
+    if finding.kind is FindingKind.STATE_CHANGED:
+        # A replay does not try it without the wrong message. The cause is the kind that it had before.
+        told_as, rest[-1] = kind_shown(finding.kind, finding.cause, finding.got), ""
+        received = finding.got if told_as in (FindingKind.UNPARSEABLE, FindingKind.UNEXPECTED) else ""
     if received:
-        received = _without_repetition(finding.got[finding.offset or 0 :], ours[-1] if ours else b"")
-    return (finding.kind.label, *rest, received)
-
-
-def _without_repetition(data: bytes, request: bytes) -> bytes:
-    """The first line that was received where it was wrong, without what it repeats of our message, and numbers."""
-    line = data.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r") or data[:1]
-    return _DIGITS.sub(b"0", _WORD.sub(lambda word: b"" if word[0] in request else word[0], line))
+        data = without_repetition(finding.got[finding.offset or 0 :], repeatable(ours))
+        received = _DIGITS.sub(b"0", data)
+    return (told_as.label, *rest, received)
 
 
 def replay_live(

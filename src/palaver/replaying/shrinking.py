@@ -275,7 +275,9 @@ class Shrinker:
         shown = self.finding.message.partition("\n")[0]
         explanation = "\n".join([*self.finding.message.splitlines()[1:], *self.finding.explanation])
         figures = (self.progress.runs, self.reproduced, self.of, self.reason)
-        return Shrinking(finding, messages, *figures, shown, explanation)
+        return Shrinking(
+            *(finding, messages, *figures, shown, explanation), got=self.finding.got, offset=self.finding.offset
+        )
 
 
 def _tree_key(node: Node) -> tuple[object, ...]:

@@ -15,6 +15,8 @@ from typing import Protocol
 from palaver.printable import printable
 from palaver.session.fingerprint import Fingerprint as Fingerprint
 from palaver.session.fingerprint import normalised_data, normalised_text, request_names
+from palaver.session.fingerprint import repeatable as repeatable
+from palaver.session.fingerprint import without_repetition as without_repetition
 from palaver.session.message_text import is_binary, show_place
 from palaver.session.message_text import show_all as show_all
 from palaver.session.message_text import show_data as show_data
@@ -77,6 +79,15 @@ _TOLD_APART_BY_REASON = frozenset(
 )
 # Kinds of findings of which the messages before say nothing.
 _ANYWHERE = frozenset((FindingKind.MEMORY, FindingKind.ACCEPTED, FindingKind.REFUSAL))
+
+
+def kind_shown(kind: FindingKind, cause: str, got: bytes) -> FindingKind:
+    """The kind of findings that show themselves in the same way, where nothing is wrong on purpose."""
+    if kind is FindingKind.STATE_CHANGED:  # that it does not come without the wrong message was found out later
+        return next((each for each in FindingKind if each.label == cause), kind)
+    if kind in (FindingKind.ACCEPTED, FindingKind.REFUSAL):
+        return FindingKind.UNPARSEABLE if got else FindingKind.SILENCE
+    return kind
 
 
 class AsideMessage(Protocol):
@@ -161,7 +172,7 @@ class Finding:
             self.constraint,
             self.expected,
             normalised_text(self.cause or (self.message if has_cause and not is_general else "")),
-            normalised_data(self.got[self.offset or 0 :], requests[-1] if requests else b"") if has_data else "",
+            normalised_data(self.got[self.offset or 0 :], repeatable(requests)) if has_data else "",
         )
 
     @property

@@ -1,7 +1,7 @@
 """Fingerprints of findings: what is equal for findings of one problem, and differs for those of two.
 
-Times and random values are left out: numbers, quoted values, and words that the peer has only repeated from our
-message. So the same problem, met with other values, has the same fingerprint.
+Times and random values are left out: numbers, quoted values, and what the peer has only repeated from our messages,
+also in another case. So the same problem, met with other values, has the same fingerprint.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 from palaver.session.session_limits import (
     MAX_FINGERPRINT_BINARY,
     MAX_FINGERPRINT_BYTES,
+    MAX_FINGERPRINT_SAID,
     MAX_FINGERPRINT_SOURCE,
     MAX_FINGERPRINT_WORD,
     MIN_REPEATED_PART,
+    MIN_REPEATED_WORD,
 )
 from palaver.trees.node import Node
 
@@ -59,10 +61,11 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 # Not those of a place such as `spec.fan:7:3`, nor those inside of a name, nor exit codes.
 _NUMBER = re.compile(r"(?<![\w:.])(?<!code )\d+(?:\.\d+)*")
 
-_WORD = re.compile(rb"[A-Za-z0-9_]{3,}")
+_WORD = re.compile(rb"[A-Za-z0-9_]+")
 # A digest or a random identifier, if digits and letters are mixed.
 _LONG_WORD = re.compile(rb"[0-9a-zA-Z]{8,}")
 _DIGITS = re.compile(rb"[0-9]+")
+_REPEATED = b"..."
 
 
 def normalised_text(text: str) -> str:
@@ -70,27 +73,70 @@ def normalised_text(text: str) -> str:
     return _NUMBER.sub("0", _ADDRESS.sub("0x0", _QUOTED.sub("''", text[:MAX_FINGERPRINT_SOURCE])))
 
 
-def normalised_data(data: bytes, request: bytes = b"") -> str:
-    """The first line of received data, without numbers and without what it repeats of our request."""
+def normalised_data(data: bytes, said: bytes = b"") -> str:
+    """The first line of received data, without numbers and without what it repeats of what we have said."""
     try:
         data.decode()
     except UnicodeDecodeError:
         return data[:MAX_FINGERPRINT_BINARY].hex(" ")
+    line = _LONG_WORD.sub(_without_digest, without_repetition(data, said, MIN_REPEATED_WORD, _REPEATED))
+    return _DIGITS.sub(b"0", line)[:MAX_FINGERPRINT_BYTES].decode(errors="replace")
+
+
+def repeatable(ours: Sequence[bytes]) -> bytes:
+    """The part of our messages that a peer may repeat: all of the last, and those before without their first word.
+
+    That is the name of a message, mostly. An answer that names a command is the same answer, whether that command was
+    said before or not.
+    """
+    parts, size = list(ours[-1:]), 0
+    for data in reversed(ours[:-1]):
+        name = _WORD.match(data)
+        parts.append(data[name.end() :] if name else data)
+        size += len(data)
+        if size > MAX_FINGERPRINT_SAID:
+            break
+    return b"\0".join(parts)
+
+
+def without_repetition(data: bytes, said: bytes, shortest: int = 1, mark: bytes = b"") -> bytes:
+    """The first line of received data, with a mark for what it repeats, in so many characters, of what we have said."""
     line = data.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r") or data[:1]
-    line = _WORD.sub(lambda word: _without_repeated(word[0], request), line[:MAX_FINGERPRINT_SOURCE])
-    line = _DIGITS.sub(b"0", _LONG_WORD.sub(_without_digest, line))
-    return line[:MAX_FINGERPRINT_BYTES].decode(errors="replace")
+    line, said = line[:MAX_FINGERPRINT_SOURCE], said[:MAX_FINGERPRINT_SAID].lower()
+    small, words = line.lower(), set(_WORD.findall(said))
+    rest: list[bytes] = []
+    at = 0
+    while word := _WORD.search(line, at):
+        start, end = word.span()
+        rest.append(line[at:start])
+        is_repeated = small[start:end] in (said if end - start >= MIN_REPEATED_WORD else words)
+        at = _end_of_repetition(small, start, end, said) if is_repeated else end
+        if not is_repeated or at - start < shortest:
+            rest.append(_without_repeated_part(line[start:at], said, mark))
+            continue
+        if rest[-2:] != [mark, b""]:  # what is repeated in several pieces is repeated
+            rest.append(mark)
+        at += len(line[at:]) - len(line[at:].lstrip())
+    return b"".join((*rest, line[at:]))
 
 
-def _without_repeated(word: bytes, request: bytes) -> bytes:
-    """A word without the longest beginning or end that is repeated from our request."""
-    if word in request:
-        return b"..."
+def _end_of_repetition(line: bytes, start: int, end: int, said: bytes) -> int:
+    """The end of the last word until which all from `start` on is repeated; it is so until `end`."""
+    for word in _WORD.finditer(line, end):
+        if line[start : word.end()] not in said:
+            break
+        end = word.end()
+    return end
+
+
+def _without_repeated_part(word: bytes, said: bytes, mark: bytes) -> bytes:
+    """A word with a mark for the longest beginning or end that is repeated from what we have said, in lower case."""
+    small = word.lower()
     for length in range(min(len(word) - 1, MAX_FINGERPRINT_WORD), MIN_REPEATED_PART - 1, -1):
-        if word[-length:] in request:
-            return word[:-length] + b"..."
-        if word[:length] in request:
-            return b"..." + word[length:]
+        if small[-length:] in said:
+            return word[:-length] + mark
+        if small[:length] in said:
+            return mark + word[length:]
     return word
 
 

@@ -64,6 +64,9 @@ MAX_FINGERPRINT_BYTES = 40
 MAX_FINGERPRINT_BINARY = 4
 # They are taken from so much of it; of a sentence, also.
 MAX_FINGERPRINT_SOURCE = 4_096
+# What it repeats is looked for in so many bytes of our messages, the last ones, in words of so many characters.
+MAX_FINGERPRINT_SAID = 65_536
+MIN_REPEATED_WORD = 3
 # A part of a word counts as repeated from our message if it has so many characters; longer parts than this are not
 # looked for.
 MIN_REPEATED_PART = 4

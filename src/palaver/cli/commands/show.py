@@ -27,7 +27,8 @@ def command(run: str, item: str | None, form: str, output: str | None) -> None:
     """Show a RUN: what it was, how it ended, and its findings; or all that was said in a FINDING or SESSION of it.
 
     RUN is a run directory, the name of one in .palaver/runs, or latest. A finding is named by its number, such as 2,
-    a session by s and its number, such as s14. A finding that was made small is shown so first.
+    a session by s and its number, such as s14. A finding that was made small is shown so first;
+    with --format mermaid, only so.
     """
     try:
         with open_run(run) as opened:
@@ -36,7 +37,11 @@ def command(run: str, item: str | None, form: str, output: str | None) -> None:
                 lines = summary_lines(opened) if form == "text" else shown_lines(opened, parts, form)
             else:
                 finding, session = _numbers(item)
-                lines = shown_lines(opened, conversations(opened, finding=finding, session=session), form)
+                parts = conversations(opened, finding=finding, session=session)
+                if form == "mermaid":  # a file of Mermaid is one diagram
+                    is_small = finding is not None and opened.shrinking(finding) is not None
+                    parts = parts[:1] if is_small else parts[-1:]
+                lines = shown_lines(opened, parts, form)
             write_text("".join(f"{line}\n" for line in lines), output)
     except RunError as error:
         raise click.UsageError(str(error)) from error
