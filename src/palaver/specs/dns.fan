@@ -3,9 +3,18 @@
 # Names are written out in this grammar. On the wire a name may end with a pointer to an earlier one; the parties at
 # the end of this file undo that in all they hear, and do it in all they say.
 #
-# The questions are about the zone example.test, which <asked_name>, `rcode_of` and `least_answers` describe. For another
-# zone, change these three. Left out is what name servers do not say about such a zone, though they could: other
+# The questions are about a zone which <asked_name>, `rcode_of` and `least_answers` describe, and `palaver specs dns
+# --fixture DIR` makes. For one with other names in it, change these three. Left out is what name servers do not say about such a zone, though they could: other
 # records than these in the last two sections, and anything behind the record with the extensions.
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+# `--set zone=example.org` sets one. What a rule gets from them stands above it.
+ZONE = "example.test"  # [parameter] the zone that the server has
+CLOSED = "closed.test"  # [parameter] a zone that it refuses to tell about
+
+
+# --- exchanges --------------------------------------------------------------------------------------------------------
 
 <start> ::= <exchange>+
 <exchange> ::= <plain_exchange> | <extended_exchange>
@@ -32,6 +41,7 @@
 <question> ::= <asked_name> <asked_type> <internet>
 <asked_name> ::= <host> <zone> | <zone> | <closed>
 <asked_type> ::= <type_a> | <type_ns> | <type_cname> | <type_soa> | <type_mx> | <type_txt> | <type_aaaa>
+# [set by ZONE as labels]
 <zone> ::= b"\x07example\x04test\x00"
 <host> ::= b"\x03ns1" | b"\x04mail" | <alias> | <large> | <below> | <wild> | <missing>
 <alias> ::= b"\x03www" | b"\x05chain" | b"\x08dangling" | b"\x07endless"
@@ -39,6 +49,7 @@
 <below> ::= b"\x04host\x03sub"
 <wild> ::= rb"\x04[a-z0-9]{4}\x04wild"
 <missing> ::= rb"\x06no-[a-z0-9]{3}"
+# [set by CLOSED as labels]
 <closed> ::= b"\x06closed\x04test\x00"
 
 <query_opt> ::= <root> <type_opt> <udp_size> <zero> <edns_flags> (<zero> | b"\x00\x0c" <query_cookie>)
@@ -181,6 +192,7 @@ where forall <x> in <extended_error>: int(<x>.<option_size>) == len(bytes(<x>)) 
 
 A = b"\x00\x01"
 CNAME = b"\x00\x05"
+CLOSED_NAME = b"".join(bytes([len(label)]) + label.encode() for label in CLOSED.split(".")) + b"\x00"
 ALIASES = [b"\x03www", b"\x05chain", b"\x08dangling", b"\x07endless"]
 
 def bytes_of(number):
@@ -191,7 +203,7 @@ def with_size(data):
 
 def rcode_of(question):
     asked = bytes(question)
-    if b"closed" in asked:
+    if asked[:-4].endswith(CLOSED_NAME):
         return 5  # refused
     if asked[-4:-2] != CNAME:
         if b"endless" in asked:

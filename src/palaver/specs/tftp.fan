@@ -13,6 +13,11 @@
 include('binary.fan')
 
 
+# --- Parameters -------------------------------------------------------------------------------------------------------
+
+REPEATS = 1  # [parameter] how often blocks and acknowledgments are sent again, at most; atftpd is confused by that
+
+
 # --- The session ------------------------------------------------------------------------------------------------------
 
 # The client acknowledges the last block, too, if it was the one who read.
@@ -160,7 +165,6 @@ OPTIONS = 8  # the code of errors that are about options
 MISSING = b"palaver-missing"
 FILES = [b"palaver-a", b"palaver-b", b"palaver-c", MISSING]
 LEAST = 4
-REPEATS = 1
 
 def after(block):
     return u16((u16.value(block) + 1) % 65536)
