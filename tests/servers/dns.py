@@ -1,4 +1,4 @@
-"""Name servers for the zone that the DNS specs ask about: BIND, and a small one made of dnslib."""
+"""Name servers for the zone that the DNS specs ask about: BIND, NSD, Knot, PowerDNS, and a small one of dnslib."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,32 @@ def bind() -> Iterator[NameServer]:
             as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
         command = [program("named") or "named", "-g", "-n", "1", "-c", str(folder / "named.conf")]
         with started(command, is_ready=lambda: knows_the_zone(port), log=folder / "log", cwd=folder, **as_nobody):
+            yield NameServer(port)
+
+
+def nsd() -> AbstractContextManager[NameServer]:
+    """NSD with the zone."""
+    return _of_fixture("nsd", "-d", "-c", "{folder}/nsd.conf")
+
+
+def knot() -> AbstractContextManager[NameServer]:
+    """Knot DNS with the zone."""
+    return _of_fixture("knotd", "-c", "{folder}/knot.conf")
+
+
+def powerdns() -> AbstractContextManager[NameServer]:
+    """PowerDNS with the zone, which it reads as BIND does."""
+    return _of_fixture("pdns_server", "--config-dir={folder}")
+
+
+@contextmanager
+def _of_fixture(name: str, *arguments: str) -> Iterator[NameServer]:
+    """A server with its example configuration."""
+    port = free_port_of_both()
+    with tempfile.TemporaryDirectory(prefix="dns", ignore_cleanup_errors=True) as folder:
+        written("dns", Path(folder), port)
+        command = [program(name) or name, *(argument.replace("{folder}", folder) for argument in arguments)]
+        with started(command, is_ready=lambda: knows_the_zone(port), log=Path(folder) / "log"):
             yield NameServer(port)
 
 

@@ -98,11 +98,8 @@ def talk(
     :raises SpecError: the spec is wrong
     """
     files = () if isinstance(spec, Spec) else tuple(spec_files([str(spec)]))
-    if parameters and isinstance(spec, Spec):
-        raise SetupError("a spec that is loaded has its parameters: give them to palaver.load")
-    loaded = spec if isinstance(spec, Spec) else load(*files, parameters=parameters or {})
-    clients = _with_schemes(loaded, "Client", _as_tuple(client) or (() if server or target is None else (PORT,)))
-    servers = _with_schemes(loaded, "Server", _as_tuple(server))
+    loaded = _loaded(spec, files, parameters or {})
+    clients, servers = _addresses(loaded, client, server, has_target=target is not None)
     port = 0
     if target is not None:
         clients, servers, port = _with_port(clients, servers)
@@ -278,6 +275,25 @@ def _check_oracles(oracles: Sequence[Oracle]) -> None:
             raise SetupError(f"an oracle has a method observe(event), and {oracle!r} has none")
 
 
+def _loaded(spec: Spec | str | PathLike[str], files: tuple[str, ...], parameters: Mapping[str, object]) -> Spec:
+    """The spec, loaded unless it is. :raises SetupError: it is, and parameters are to be set"""
+    if not isinstance(spec, Spec):
+        return load(*files, parameters=parameters)
+    if parameters:
+        raise SetupError("a spec that is loaded has its parameters: give them to palaver.load")
+    return spec
+
+
+def _addresses(
+    spec: Spec, client: int | str | Sequence[str], server: int | str | Sequence[str], *, has_target: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The addresses of the parties that we play, as clients and as servers."""
+    clients, servers = _as_tuple(client), _as_tuple(server)
+    if has_target and not clients and not servers:
+        clients = (PORT,)
+    return _with_schemes(spec, "Client", clients), _with_schemes(spec, "Server", servers)
+
+
 def _with_schemes(spec: Spec, default: str, uris: tuple[str, ...]) -> tuple[str, ...]:
     """Addresses with the schemes that the classes of the spec have, where none is written."""
     made = []
@@ -289,9 +305,7 @@ def _with_schemes(spec: Spec, default: str, uris: tuple[str, ...]) -> tuple[str,
 
 
 def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Choose the port of the system under test, and put it where it is wanted. Unless told otherwise be its client."""
-    if not clients and not servers:
-        clients = (PORT,)
+    """Choose the port of the system under test, and put it where it is wanted."""
     if len(servers) == 1 and not any(PORT in uri for uri in clients):
         # Any free port: then it is the one that the client is told.
         servers = (re.sub(r"(^|[:=/])0$", rf"\1{PORT}", servers[0]),)
