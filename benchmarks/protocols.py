@@ -51,7 +51,7 @@ class Pair:
     setting: Any  # folder -> context manager of a Run
 
 
-def server(make: Any, uri: str = "{port}", *, also: str = "") -> Any:
+def server(make: Any, uri: str = "{port}", *, also: str = "", options: tuple[str, ...] = ()) -> Any:
     """We are the client of a server that `make` starts, given a folder of its own; `also` is a spec of its own."""
 
     @contextmanager
@@ -59,7 +59,7 @@ def server(make: Any, uri: str = "{port}", *, also: str = "") -> Any:
         (folder / "also.fan").write_text(also)
         with make(folder) as running:
             more = ("also.fan",) if also else ()
-            yield Run((*more, "--client", uri.replace("{port}", str(running.port))))
+            yield Run((*more, *options, "--client", uri.replace("{port}", str(running.port))))
 
     return setting
 
@@ -134,7 +134,6 @@ with redis.Redis(port=int(sys.argv[1]), protocol=2, socket_timeout=20) as client
 """
 MOSQUITTO_PUB = "mosquitto_pub -p {port} -q 1 -r -t palaver/a -m hello"
 MOSQUITTO_SUB = "mosquitto_sub -p {port} -q 1 -t palaver/# -C 1"
-UDP = "udp://127.0.0.1:{port}"
 ACCOUNT = "-u the_user:the_password"
 SWAKS = (
     "swaks --server 127.0.0.1 --port {port} --ehlo client.example --from a@example.com --to b@example.com "
@@ -159,6 +158,9 @@ MPOP = (
 )
 DIG = "dig @127.0.0.1 -p {port} +time=2 +tries=1 A www.example.test"
 
+KDIG = "kdig @127.0.0.1 -p {port} +time=2 +retry=0 MX www.example.test"
+DRILL = "drill -p {port} www.example.test @127.0.0.1 AAAA"
+
 
 def python(script: str) -> str:
     return shlex.join([sys.executable, "-c", script, "{port}"])
@@ -171,7 +173,7 @@ def right_client(module: str) -> str:
 
 POSTFIX = (stock.PROGRAMS["postfix"],)
 # It hangs up on the fourth mistake and on the eleventh command that is not about mail, without 421: RFC 5321 (3.8).
-EXIM_LIMITS = "MOST_MISTAKES = 3\nMOST_PAUSES = 10\n"
+EXIM_LIMITS = ("--set", "most_mistakes=3", "--set", "most_pauses=10")
 # It answers twice to RNTO of a guest, where RFC 959 (5.4) has one reply to each command.
 PROFTPD_GUESTS = '<for_users> ::= "CWD /docs\\r\\n" | "LIST\\r\\n" | "RETR /readme.txt\\r\\n"\n'
 PROFTPD = (stock.PROGRAMS["proftpd"],)
@@ -182,10 +184,13 @@ PAIRS = (
     Pair("smtp", "Exim", (str(mail.EXIM / "usr/sbin/exim4"),), server(alone(mail.exim))),
     Pair("smtp_relay", "OpenSMTPD", ("smtpd",), server(alone(mail.opensmtpd))),
     Pair("smtp", "Postfix, stock", POSTFIX, server(alone(partial(stock.postfix, has_account=True)))),
-    Pair("smtp", "Exim, stock", STOCK_EXIM, server(alone(partial(stock.exim, has_account=True)), also=EXIM_LIMITS)),
+    Pair("smtp", "Exim, stock", STOCK_EXIM, server(alone(partial(stock.exim, has_account=True)), options=EXIM_LIMITS)),
     Pair("smtp_relay", "Postfix, stock", POSTFIX, server(alone(partial(stock.postfix, has_account=False)))),
     Pair(
-        "smtp_relay", "Exim, stock", STOCK_EXIM, server(alone(partial(stock.exim, has_account=False)), also=EXIM_LIMITS)
+        "smtp_relay",
+        "Exim, stock",
+        STOCK_EXIM,
+        server(alone(partial(stock.exim, has_account=False)), options=EXIM_LIMITS),
     ),
     Pair("smtp_relay", "OpenSMTPD, stock", ("smtpd", "unshare"), server(alone(stock.opensmtpd))),
     Pair("smtp_starttls", "aiosmtpd", ("openssl",), secured(mail.aiosmtpd, in_folder=False)),
@@ -200,9 +205,15 @@ PAIRS = (
     Pair("ftp_full", "Pure-FTPd, stock", (stock.PROGRAMS["pure-ftpd"],), server(alone(stock.pure_ftpd))),
     Pair("ftp_tls", "pyftpdlib", ("openssl",), secured(ftp.pyftpdlib, in_folder=True)),
     Pair("ftp_tls", "vsftpd", ("vsftpd", "openssl"), secured(ftp.vsftpd, in_folder=True)),
-    Pair("dns", "BIND", ("named", "dig"), server(alone(dns.bind), UDP)),
-    Pair("dns", "dnslib", ("dig",), server(alone(dns.dnslib), UDP)),
+    Pair("dns", "BIND", ("named", "dig"), server(alone(dns.bind))),
+    Pair("dns", "dnslib", ("dig",), server(alone(dns.dnslib))),
+    Pair("dns", "NSD", ("nsd",), server(alone(dns.nsd))),
+    Pair("dns", "Knot", ("knotd",), server(alone(dns.knot))),
+    Pair("dns", "PowerDNS", ("pdns_server",), server(alone(dns.powerdns))),
     Pair("dns_tcp", "BIND", ("named", "dig"), server(alone(dns.bind))),
+    Pair("dns_tcp", "NSD", ("nsd",), server(alone(dns.nsd))),
+    Pair("dns_tcp", "Knot", ("knotd",), server(alone(dns.knot))),
+    Pair("dns_tcp", "PowerDNS", ("pdns_server",), server(alone(dns.powerdns))),
     Pair("dns_tcp", "dnslib", ("dig",), server(alone(dns.dnslib))),
     Pair("rest", "quotes", (), server(alone(web.quotes_api))),
     Pair("http", "quotes", (), server(alone(web.quotes_api))),
@@ -219,7 +230,12 @@ PAIRS = (
     Pair("ftp_clients", "ncftp", ("ncftpls",), client(NCFTP)),
     Pair("ftp_clients", "wget", ("wget",), client(WGET)),
     Pair("ftp_clients", "ftplib", (), client(python(FTPLIB))),
-    Pair("dns", "dig", ("dig",), client(DIG, UDP)),
+    Pair("dns", "dig", ("dig",), client(DIG)),
+    Pair("dns", "kdig", ("kdig",), client(KDIG)),
+    Pair("dns", "drill", ("drill",), client(DRILL)),
+    Pair("dns_tcp", "dig", ("dig",), client(f"{DIG} +tcp")),
+    Pair("dns_tcp", "kdig", ("kdig",), client(f"{KDIG} +tcp")),
+    Pair("dns_tcp", "drill", ("drill",), client(f"{DRILL} -t")),
     Pair("rest", "curl", ("curl",), client(CURL_QUOTES)),
     Pair("rest", "a client", (), client(right_client("rest"))),
     Pair("llm", "openai", (), client(right_client("llm"), "Gpt={port}")),
@@ -236,14 +252,14 @@ PAIRS = (
     Pair("modbus", "libmodbus", ("mbpoll",), server(alone(modbus.libmodbus))),
     Pair("modbus", "pymodbus", (), server(alone(modbus.pymodbus), also=modbus.WITHOUT_MISTAKES)),
     Pair("modbus", "mbpoll", ("mbpoll",), client("mbpoll -1 -a 1 -t 4 -r 1 -c 5 -p {port} 127.0.0.1")),
-    Pair("ntp", "chrony", (ntp.CHRONYD,), server(alone(ntp.chrony), UDP)),
-    Pair("ntp", "ntplib", (), client(ntp.NTPLIB, UDP)),
-    Pair("tftp", "tftpd-hpa", ("in.tftpd",), server(alone(tftp.tftpd_hpa), UDP)),
+    Pair("ntp", "chrony", (ntp.CHRONYD,), server(alone(ntp.chrony))),
+    Pair("ntp", "ntplib", (), client(ntp.NTPLIB)),
+    Pair("tftp", "tftpd-hpa", ("in.tftpd",), server(alone(tftp.tftpd_hpa))),
     # It sends blocks twice when acknowledgments come twice: RFC 1123 (4.2.3.1).
-    Pair("tftp", "atftpd", (tftp.ATFTPD,), server(alone(tftp.atftpd), UDP, also="REPEATS = 0\n")),
-    Pair("tftp", "curl", ("curl",), client("curl -sS -m 20 tftp://127.0.0.1:{port}/palaver-a -o /dev/null", UDP)),
-    Pair("tftp", "atftp", ("atftp",), client("atftp --get -r palaver-a -l /dev/null 127.0.0.1 {port}", UDP)),
-    Pair("tftp", "tftp", ("tftp",), client("tftp 127.0.0.1 {port} -m binary -c put letter palaver-a", UDP)),
+    Pair("tftp", "atftpd", (tftp.ATFTPD,), server(alone(tftp.atftpd), options=("--set", "repeats=0"))),
+    Pair("tftp", "curl", ("curl",), client("curl -sS -m 20 tftp://127.0.0.1:{port}/palaver-a -o /dev/null")),
+    Pair("tftp", "atftp", ("atftp",), client("atftp --get -r palaver-a -l /dev/null 127.0.0.1 {port}")),
+    Pair("tftp", "tftp", ("tftp",), client("tftp 127.0.0.1 {port} -m binary -c put letter palaver-a")),
 )
 
 
@@ -253,6 +269,8 @@ def main() -> int:
     print(f"{'spec':14} {'peer':16} {'sessions':>8} {'messages':>8} {'covered':>14}  findings")
     for pair in PAIRS:
         if options.only and pair.spec not in options.only:
+            continue
+        if options.peer and not any(name.lower() in pair.peer.lower() for name in options.peer):
             continue
         missing = [name for name in pair.needs if program(name) is None and not Path(name).exists()]
         if missing:
@@ -267,6 +285,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sessions", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", metavar="SPEC", help="these specs alone")
+    parser.add_argument("--peer", nargs="*", metavar="PEER", help="peers with one of these in their names alone")
     return parser.parse_args()
 
 

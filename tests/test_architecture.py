@@ -28,7 +28,7 @@ FLOORS = [
     ["solving", "namespace"],
     ["compiled"],
     ["session"],
-    ["transport", "navigation", "beyond", "known_findings", "project_settings"],
+    ["transport", "navigation", "beyond", "known_findings", "project_settings", "fixtures"],
     ["campaign", "demo"],
     ["reporting", "recording"],
     ["exporting", "replaying"],

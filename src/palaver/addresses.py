@@ -149,6 +149,15 @@ def parse_party_address(text: str) -> PartyAddress:
     raise PalaverError(f"{text!r} is not a party address: write {_forms()}")
 
 
+def with_default_scheme(text: str, scheme: AddressScheme) -> str:
+    """Write the scheme into an address that has none, if its addresses have ports; others stay as they are."""
+    found = _PARTY_ADDRESS.fullmatch(text.strip())
+    if found is None or not scheme.has_port or "://" in text or (found["scheme"] or "").lower() in SCHEMES:
+        return text
+    name = f"{found['name']}=" if found["name"] else ""
+    return f"{name}{scheme.name}://{found['text'].removeprefix('//')}"
+
+
 def _forms() -> str:
     default = SCHEMES[DEFAULT_SCHEME].form
     schemes = [scheme for scheme in SCHEMES.values() if scheme.form]

@@ -64,6 +64,7 @@ _OF_TALK = {
 SETTINGS: Final[Mapping[str, _Kind]] = {
     "spec": _TEXTS,
     "constraints": _TEXTS,
+    "parameters": _PAIRS,
     **_OF_TALK,
     "time": _NUMBER,
     "again": _TEXT,
@@ -95,6 +96,21 @@ def read_settings(text: str, place: str) -> dict[str, Any]:
             raise SettingsError(f"{place}: {name} is {kind.name}, and not {printable(repr(value))}")
         settings[key] = [value] if kind is _TEXTS and isinstance(value, str) else value
     return settings
+
+
+def read_parameters(file: Path) -> dict[str, Any]:
+    """The parameters of a spec in a file of TOML, alone or in a table `[parameters]`.
+
+    :raises SettingsError: they cannot be read
+    """
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{file} is not TOML: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read {file}: {error}") from error
+    table = data.get("parameters")
+    return table if isinstance(table, dict) else data
 
 
 def project_settings(folder: Path) -> dict[str, Any] | None:

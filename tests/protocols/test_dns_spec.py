@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import palaver as palaver_
 from listening import listening
 from palaver.testing import MemoryNetwork, in_pieces, run_pair
-from servers.dns import NameServer, bind, dig, dnslib, small
+from servers.dns import NameServer, bind, dig, dnslib, knot, nsd, powerdns, small
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 SPEC_OF = {"udp": SPECS / "dns.fan", "tcp": SPECS / "dns_tcp.fan"}
@@ -64,6 +64,34 @@ def test_random_conversations_with_a_real_server_have_no_findings(
     covered = re.search(r"covered (\d+) of (\d+) 5-paths$", talked.text, re.MULTILINE)
     assert covered is not None
     assert 100 * int(covered[1]) >= share * int(covered[2])
+
+
+@pytest.mark.parametrize(
+    "start, notes",
+    [
+        pytest.param(nsd, True, marks=pytest.mark.servers("nsd"), id="NSD"),
+        pytest.param(knot, True, marks=pytest.mark.servers("knotd"), id="Knot"),
+        pytest.param(powerdns, False, marks=pytest.mark.servers("pdns_server"), id="PowerDNS"),
+    ],
+)
+def test_servers_differ_in_what_they_say_of_aliases_in_a_circle(palaver: Any, start: Any, notes: bool) -> None:
+    with start() as server:
+        for name in ("dns", "dns_tcp"):
+            talked = palaver("talk", name, "--client", str(server.port), "-n", "20", "--seed", "1")
+            assert talked.code == 0, talked.text
+            assert ("RFC 1034 (3.6.2)" in talked.text) == notes
+
+
+@pytest.mark.parametrize("address", ["{}", "127.0.0.1:{}", "Client={}", "udp:{}", "Client=udp://127.0.0.1:{}"])
+def test_who_names_no_transport_gets_that_of_the_spec(palaver: Any, address: str) -> None:
+    with small() as server:
+        talked = palaver("talk", "dns", "--client", address.format(server.port), "-n", "1", "--seed", "1")
+    assert (talked.code, talked.summary.endswith("no findings")) == (0, True)
+
+
+def test_who_names_a_transport_gets_that_one(palaver: Any) -> None:
+    talked = palaver("talk", "dns", "--client", "tcp:1", "-n", "1", "--wait-for-server", "0")
+    assert "tcp://127.0.0.1:1" in talked.text
 
 
 @pytest.mark.servers("dig")

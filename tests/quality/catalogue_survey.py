@@ -164,7 +164,7 @@ def server_at_port(program: str, *arguments: str) -> Callable[[Path], AbstractCo
     def running(folder: Path) -> Iterator[dict[str, Any]]:
         log, environment = folder / "log", {**os.environ, "PYTHONPATH": str(HERE.parent)}
         name, *rest = arguments
-        words = [str(furnished(folder / each)) if each == "home" else each for each in rest]
+        words = [str(furnished(folder)) if each == "home" else each for each in rest]
         command = [sys.executable, str(HERE / program), *words]
         with started(command, is_ready=lambda: "ready" in log.read_text(), log=log, env=environment):
             ports = dict(re.findall(r"^(\w+) (\d+)$", log.read_text(), re.MULTILINE))

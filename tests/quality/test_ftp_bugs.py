@@ -33,7 +33,7 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Where all the servers are, by their names."""
     folder = tmp_path_factory.mktemp("servers")
     log, environment = folder / "log", {**os.environ, "PYTHONPATH": str(HERE.parent)}
-    command = [sys.executable, str(HERE / "ftp_wrong_servers.py"), str(furnished(folder / "home"))]
+    command = [sys.executable, str(HERE / "ftp_wrong_servers.py"), str(furnished(folder))]
     with started(command, is_ready=lambda: "ready" in log.read_text(), log=log, env=environment):
         yield dict(re.findall(r"^(\w+) (\d+)$", log.read_text(), re.MULTILINE))
 

@@ -19,6 +19,9 @@ from typing import Any
 
 import pytest
 
+import palaver
+from palaver.fixtures import fixture_of
+
 # Long enough never to be reached unless something is wrong.
 LIMIT_S = 20.0
 
@@ -70,6 +73,14 @@ def missing(marks: Iterable[pytest.Mark]) -> list[str]:
 
 def must_all_be_there() -> bool:
     return bool(os.environ.get(ALL_SERVERS))
+
+
+def written(spec: str, folder: Path, port: int | None = None, **parameters: object) -> Path:
+    """The folder, with the fixture of a bundled spec in it."""
+    fixture = fixture_of(palaver.load(spec, parameters=parameters))
+    assert fixture is not None
+    fixture.write(folder, port)
+    return folder
 
 
 # palaver itself makes certificates with this program.

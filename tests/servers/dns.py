@@ -1,4 +1,4 @@
-"""Name servers for the zone that the DNS specs ask about: BIND, and a small one made of dnslib."""
+"""Name servers for the zone that the DNS specs ask about: BIND, NSD, Knot, PowerDNS, and a small one of dnslib."""
 
 from __future__ import annotations
 
@@ -8,81 +8,15 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from servers.common import LIMIT_S, free_port, program, started
+from servers.common import LIMIT_S, free_port, program, started, written
 
 HERE = Path(__file__).parent
 NOBODY = 65534
-
-# The zone has whatever is worth asking for. Seven records of large do not fit into 512 bytes.
-ZONE = """\
-$ORIGIN example.test.
-$TTL 3600
-@        IN SOA ns1 admin ( 1 7200 3600 86400 300 )
-@        IN NS ns1
-@        IN NS ns2
-@        IN A 127.0.0.1
-@        IN AAAA ::1
-@        IN MX 10 mail
-@        IN TXT "v=spf1 -all" "a second string"
-ns1      IN A 127.0.0.1
-ns1      IN AAAA ::1
-ns2      IN A 127.0.0.2
-mail     IN A 127.0.0.3
-mail     IN AAAA ::3
-www      IN CNAME example.test.
-chain    IN CNAME chain2
-chain2   IN CNAME chain3
-chain3   IN CNAME mail
-dangling IN CNAME nowhere
-endless  IN CNAME endless2
-endless2 IN CNAME endless
-*.wild   IN A 127.0.2.1
-*.wild   IN MX 10 mail
-sub      IN NS ns.sub
-ns.sub   IN A 127.0.0.4
-ns.sub   IN AAAA ::4
-""" + "".join(f'large    IN TXT "{digit * 80}"\n' for digit in "1234567")
-
-ROOT = """\
-$TTL 3600
-. IN SOA ns.test. admin.test. 1 7200 3600 86400 300
-. IN NS ns.test.
-ns.test. IN A 127.0.0.1
-"""
-
-# Nobody may ask about it.
-CLOSED = """\
-$TTL 3600
-@ IN SOA ns admin 1 7200 3600 86400 300
-@ IN NS ns
-ns IN A 127.0.0.1
-"""
-
-# The paths and the rest keep instances independent of each other. The root zone makes BIND know all names.
-NAMED_CONF = """\
-options {{
-  directory "{folder}";
-  pid-file "{folder}/named.pid";
-  session-keyfile "{folder}/session.key";
-  lock-file none;
-  listen-on port {port} {{ 127.0.0.1; }};
-  listen-on-v6 {{ none; }};
-  recursion no;
-  dnssec-validation no;
-  notify no;
-  empty-zones-enable no;
-  minimal-responses no-auth;
-}};
-controls {{ }};
-zone "." {{ type primary; file "root"; }};
-zone "example.test" {{ type primary; file "zone"; }};
-zone "closed.test" {{ type primary; file "closed"; allow-query {{ none; }}; }};
-"""
 
 
 @dataclass(frozen=True)
@@ -107,9 +41,7 @@ def bind() -> Iterator[NameServer]:
     port = free_port_of_both()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        conf = NAMED_CONF.format(folder=folder, port=port)
-        for file, content in {"zone": ZONE, "root": ROOT, "closed": CLOSED, "named.conf": conf}.items():
-            (folder / file).write_text(content)
+        written("dns", folder, port)
         as_nobody: dict[str, Any] = {}
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
@@ -119,14 +51,39 @@ def bind() -> Iterator[NameServer]:
             yield NameServer(port)
 
 
+def nsd() -> AbstractContextManager[NameServer]:
+    """NSD with the zone."""
+    return _of_fixture("nsd", "-d", "-c", "{folder}/nsd.conf")
+
+
+def knot() -> AbstractContextManager[NameServer]:
+    """Knot DNS with the zone."""
+    return _of_fixture("knotd", "-c", "{folder}/knot.conf")
+
+
+def powerdns() -> AbstractContextManager[NameServer]:
+    """PowerDNS with the zone, which it reads as BIND does."""
+    return _of_fixture("pdns_server", "--config-dir={folder}")
+
+
+@contextmanager
+def _of_fixture(name: str, *arguments: str) -> Iterator[NameServer]:
+    """A server with its example configuration."""
+    port = free_port_of_both()
+    with tempfile.TemporaryDirectory(prefix="dns", ignore_cleanup_errors=True) as folder:
+        written("dns", Path(folder), port)
+        command = [program(name) or name, *(argument.replace("{folder}", folder) for argument in arguments)]
+        with started(command, is_ready=lambda: knows_the_zone(port), log=Path(folder) / "log"):
+            yield NameServer(port)
+
+
 @contextmanager
 def dnslib() -> Iterator[NameServer]:
     """The server of `dns_dnslib.py` with the zone."""
     port = free_port_of_both()
     with tempfile.TemporaryDirectory() as folder:
-        zone = Path(folder) / "zone"
-        zone.write_text(ZONE)
-        command = [sys.executable, str(HERE / "dns_dnslib.py"), str(port), str(zone)]
+        written("dns", Path(folder), port)
+        command = [sys.executable, str(HERE / "dns_dnslib.py"), str(port), str(Path(folder) / "zone")]
         with started(command, is_ready=lambda: knows_the_zone(port), log=Path(folder) / "log"):
             yield NameServer(port)
 

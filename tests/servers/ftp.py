@@ -12,19 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from servers.common import PLACES, free_port, greets, started
+from servers.common import PLACES, free_port, greets, started, written
 
 HERE = Path(__file__).parent
 
 # Only root can give it a user of its own.
 needs_vsftpd = pytest.mark.servers("vsftpd", "unshare", root=True)
-
-FILES = {
-    "readme.txt": "Everything there is to know.\n",
-    "docs/notes.txt": "One line.\nAnother line.\n",
-    "docs/old/notes.txt": "Nothing of interest.\n",
-}
-FOLDERS = ("empty", "upload")
 
 NO_LIMIT = 1_000_000
 
@@ -52,7 +45,7 @@ def pyftpdlib(
     A failed login takes `delay_s`, and after `most_failures` of them it hangs up. With `keeps_encrypting` it has a
     defect: it acknowledges `PROT C` and goes on encrypting. `python` is the command that runs it.
     """
-    server = FtpServer(free_port(), furnished(folder / "home"))
+    server = FtpServer(free_port(), furnished(folder))
     command = [*python, str(HERE / "ftp_pyftpdlib.py"), str(server.port), str(server.home)]
     command += ["--delay", str(delay_s), "--failures", str(most_failures)]
     command += ["--certificate", str(certificate)] if certificate else []
@@ -98,15 +91,15 @@ def vsftpd(
     folder: Path, *, certificate: Path | None = None, delay_s: int = 0, most_failures: int = NO_LIMIT
 ) -> Iterator[FtpServer]:
     """vsftpd, likewise. Needs root."""
-    server = FtpServer(free_port(), furnished(folder / "home"))
+    server = FtpServer(port := free_port(), furnished(folder, port))
     for path in (server.home, *server.home.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
-    for name in ("nothing", "pam.d"):
-        (folder / name).mkdir()
+    (folder / "pam.d").mkdir()
     (folder / "passwd").write_text(USERS)
     (folder / "shadow").write_text(PASSWORDS)
     (folder / "pam.d" / "palaver").write_text(AUTHENTICATION)
-    settings = filled("ftp_vsftpd.conf.in", port=server.port, folder=folder, delay=delay_s, failures=most_failures)
+    settings = (folder / "vsftpd.conf").read_text()
+    settings += filled("ftp_vsftpd.conf.in", delay=delay_s, failures=most_failures)
     if certificate is not None:
         settings += filled("ftp_vsftpd_tls.conf.in", certificate=certificate)
     (folder / "vsftpd.conf").write_text(settings)
@@ -124,12 +117,6 @@ def filled(template: str, **values: object) -> str:
     return text
 
 
-def furnished(home: Path) -> Path:
-    """The folder, with what the spec expects to be there."""
-    for name in FOLDERS:
-        (home / name).mkdir(parents=True)
-    for name, text in FILES.items():
-        path = home / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return home
+def furnished(folder: Path, port: int | None = None) -> Path:
+    """The home of the user in a folder, with what the spec expects to be there."""
+    return written("ftp", folder, port) / "home"

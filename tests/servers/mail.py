@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.common import free_port, greets, program, started
+from servers.common import free_port, greets, program, started, written
 
 HERE = Path(__file__).parent
 
@@ -26,6 +26,11 @@ EXIM = Path(os.environ.get("PALAVER_SERVERS", HERE.parent.parent / ".servers")) 
 LIBRARIES = [str(path) for path in sorted(EXIM.glob("**/*-linux-gnu*")) if path.is_dir()]
 
 NOBODY = 65534
+PATIENT_EXIM = """\
+smtp_max_synprot_errors = 1000000
+smtp_max_unknown_commands = 1000000
+smtp_accept_max_nonmail = 1000000
+"""
 
 needs_opensmtpd = pytest.mark.servers("unshare", "smtpd", root=True)
 needs_exim = pytest.mark.servers("unshare", "setpriv", str(EXIM / "usr/sbin/exim4"), root=True)
@@ -69,10 +74,9 @@ def opensmtpd() -> Iterator[MailServer]:
     """OpenSMTPD with a queue and a control socket of its own, and without DNS."""
     with _folder() as folder:
         port = free_port()
-        letters = folder / "letters"
-        letters.mkdir()
-        os.chown(letters, NOBODY, NOBODY)
-        configuration = _filled("opensmtpd.conf.in", folder, PORT=port, FOLDER=folder)
+        written("smtp", folder, port)
+        os.chown(folder / "letters", NOBODY, NOBODY)
+        configuration = folder / "smtpd.conf"
         setup = """
             mount -t tmpfs tmpfs /var/spool
             mkdir -m 711 /var/spool/smtpd
@@ -90,15 +94,18 @@ def exim() -> Iterator[MailServer]:
     """Exim, under the name of a user that is nobody: Debian's is compiled into it, and need not exist."""
     with _folder() as folder:
         port = free_port()
+        written("smtp", folder, port)
         for name in ("spool", "log"):
-            (folder / name).mkdir()
             os.chown(folder / name, NOBODY, NOBODY)
         os.chown(folder, NOBODY, NOBODY)
         _extended("/etc/passwd", f"Debian-exim:x:{NOBODY}:{NOBODY}::/:/bin/false", folder / "passwd")
         _extended("/etc/group", f"Debian-exim:x:{NOBODY}:", folder / "group")
         # Seen from inside, the program lies where everybody may go, wherever it was unpacked.
         inside = "/mnt/usr/sbin/exim4"
-        configuration = _filled("exim.conf.in", folder, PORT=port, FOLDER=folder, EXIM=inside)
+        configuration = folder / "exim.conf"
+        text = configuration.read_text().replace("/usr/sbin/exim4", inside)
+        # A fuzzer makes more mistakes than a server likes to see in one session.
+        configuration.write_text(text.replace("smtp_accept_max = 0\n", f"smtp_accept_max = 0\n{PATIENT_EXIM}"))
         setup = f"""
             mount --bind {folder}/passwd /etc/passwd
             mount --bind {folder}/group /etc/group
@@ -129,15 +136,6 @@ def _running(command: list[str], port: int, folder: Path) -> Iterator[MailServer
 def _in_namespace(setup: str, *command: str) -> list[str]:
     """A command that sees the machine as the setup leaves it, and it alone."""
     return ["unshare", "--mount", "--propagation", "private", "sh", "-ec", f'{setup}\nexec "$@"', "sh", *command]
-
-
-def _filled(name: str, folder: Path, **values: object) -> Path:
-    text = (HERE / name).read_text()
-    for key, value in values.items():
-        text = text.replace(f"@{key}@", str(value))
-    path = folder / "configuration"
-    path.write_text(text)
-    return path
 
 
 def _extended(source: str, line: str, target: Path) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from servers.common import PLACES, free_port, greets, started
-from servers.ftp import NOBODY, filled
-from servers.pop3_small import LETTERS
+from servers.common import PLACES, free_port, greets, started, written
+from servers.ftp import NOBODY
 from servers.web import WebServer, web_server
 
 HERE = Path(__file__).parent
@@ -30,16 +29,11 @@ def dovecot() -> Iterator[WebServer]:
     with tempfile.TemporaryDirectory(prefix="dovecot") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        box = folder / "home" / "Maildir" / "new"
-        box.mkdir(parents=True)
-        for number, letter in enumerate(LETTERS):
-            (box / f"10{number}.M1P{number}.host").write_bytes(letter.replace(b"\r\n", b"\n"))
+        port = free_port()
+        written("pop3", folder, port)
         for path in (folder / "home", *(folder / "home").rglob("*")):
             os.chown(path, NOBODY, NOBODY)
-        port = free_port()
-        configuration = folder / "dovecot.conf"
-        configuration.write_text(filled("dovecot.conf.in", folder=folder, port=port))
-        command = [shutil.which("dovecot", path=PLACES) or "dovecot", "-F", "-c", str(configuration)]
+        command = [shutil.which("dovecot", path=PLACES) or "dovecot", "-F", "-c", str(folder / "dovecot.conf")]
         with started(command, is_ready=partial(greets, port, b"+OK "), log=folder / "log"):
             yield WebServer(port)
 

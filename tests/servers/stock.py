@@ -189,7 +189,7 @@ exec pure-ftpd-wrapper
 
 
 def _ftp(setup: str, name: str = "") -> AbstractContextManager[StockServer]:
-    return running(_ACCOUNT + setup, name, is_ready=says_220, furnish=lambda folder: furnished(folder / "home"))
+    return running(_ACCOUNT + setup, name, is_ready=says_220, furnish=furnished)
 
 
 def vsftpd() -> AbstractContextManager[StockServer]:

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
 
-from palaver.addresses import Address, parse_party_address
+from palaver.addresses import Address, parse_party_address, with_default_scheme
 from palaver.beyond.wrong_messages import WrongMessages
 from palaver.campaign.campaign_limits import SESSION_SECONDS_PER_MESSAGE, SESSION_TIMEOUTS
 from palaver.campaign.oracles import Oracle
@@ -31,7 +31,7 @@ from palaver.navigation.guidance import Guidance
 from palaver.party import ConnectionMode
 from palaver.random_source import RandomSource
 from palaver.session.engine import Timeouts
-from palaver.session.setup import RoleAssignment, SessionSetup
+from palaver.session.setup import RoleAssignment, SessionSetup, own_scheme
 from palaver.solving.solving_limits import MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.spec.diagnostics import no_such_party
 from palaver.transport.event_loop import SelectorEventLoop
@@ -53,6 +53,7 @@ def talk(
     server: int | str | Sequence[str] = (),
     program: Sequence[str] = (),
     target: str | None = None,
+    parameters: Mapping[str, object] | None = None,
     seed: int | None = None,
     sessions: int | None = None,
     seconds: float | None = None,
@@ -84,7 +85,7 @@ def talk(
 ) -> Campaign:
     """Make a campaign of sessions with a real peer; iterate over its events, or call its `run`.
 
-    The spec may be a path, or the name of a bundled one.
+    The spec may be a path, or the name of a bundled one; `parameters` are values of those that it declares.
     `client` and `server` are addresses, `[NAME=]URI` or a port, of the parties that palaver plays: it connects as a
     client, and listens as a server. `program` is talked to by its standard input and output. `target` is the command
     line of the system under test, started and watched; `{port}` in it, and in addresses, stands for a free port; `care`
@@ -97,8 +98,8 @@ def talk(
     :raises SpecError: the spec is wrong
     """
     files = () if isinstance(spec, Spec) else tuple(spec_files([str(spec)]))
-    loaded = spec if isinstance(spec, Spec) else load(*files)
-    clients, servers = _as_tuple(client), _as_tuple(server)
+    loaded = _loaded(spec, files, parameters or {})
+    clients, servers = _addresses(loaded, client, server, has_target=target is not None)
     port = 0
     if target is not None:
         clients, servers, port = _with_port(clients, servers)
@@ -274,10 +275,37 @@ def _check_oracles(oracles: Sequence[Oracle]) -> None:
             raise SetupError(f"an oracle has a method observe(event), and {oracle!r} has none")
 
 
-def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Choose the port of the system under test, and put it where it is wanted. Unless told otherwise be its client."""
-    if not clients and not servers:
+def _loaded(spec: Spec | str | PathLike[str], files: tuple[str, ...], parameters: Mapping[str, object]) -> Spec:
+    """The spec, loaded unless it is. :raises SetupError: it is, and parameters are to be set"""
+    if not isinstance(spec, Spec):
+        return load(*files, parameters=parameters)
+    if parameters:
+        raise SetupError("a spec that is loaded has its parameters: give them to palaver.load")
+    return spec
+
+
+def _addresses(
+    spec: Spec, client: int | str | Sequence[str], server: int | str | Sequence[str], *, has_target: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The addresses of the parties that we play, as clients and as servers."""
+    clients, servers = _as_tuple(client), _as_tuple(server)
+    if has_target and not clients and not servers:
         clients = (PORT,)
+    return _with_schemes(spec, "Client", clients), _with_schemes(spec, "Server", servers)
+
+
+def _with_schemes(spec: Spec, default: str, uris: tuple[str, ...]) -> tuple[str, ...]:
+    """Addresses with the schemes that the classes of the spec have, where none is written."""
+    made = []
+    for uri in uris:
+        name = uri.partition("=")[0] if "=" in uri else default
+        scheme = own_scheme(spec, name.strip())
+        made.append(uri if scheme is None else with_default_scheme(uri, scheme))
+    return tuple(made)
+
+
+def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """Choose the port of the system under test, and put it where it is wanted."""
     if len(servers) == 1 and not any(PORT in uri for uri in clients):
         # Any free port: then it is the one that the client is told.
         servers = (re.sub(r"(^|[:=/])0$", rf"\1{PORT}", servers[0]),)

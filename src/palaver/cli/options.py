@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,6 +16,7 @@ from palaver.solving.solving_limits import DEFAULT_RATES, MAX_NODES, MAX_REPETIT
 
 if TYPE_CHECKING:
     from palaver.compiled import Spec
+    from palaver.recording.run_reader import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +39,45 @@ def _rate_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
     )
 
 
+class ParameterOption(click.ParamType[Any]):
+    """A parameter of a spec with its value."""
+
+    name = "parameter"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[str, Any]:
+        """Return the name and the value, which is text unless it comes from a file."""
+        if isinstance(value, tuple):
+            return value[0], value[1]
+        name, equals, given = str(value).partition("=")
+        if not equals or not name.strip():
+            self.fail(f"{value!r} is not NAME=VALUE, such as user=joe", param, context)
+        return name.strip(), given
+
+
+def parameters_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the spec that a command's options give. :raises UsageError: a file cannot be read"""
+    from palaver.project_settings import SettingsError, read_parameters
+
+    given: dict[str, Any] = {}
+    try:
+        for file in options["parameter_files"]:
+            given |= read_parameters(file)
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from error
+    return given | dict(options["parameters"])
+
+
+_SET_OPTIONS = [
+    click.option(
+        *("--set", "parameters"), multiple=True, type=ParameterOption(), metavar="NAME=VALUE",
+        help="Set a parameter of the spec; NAME=A,B sets a list. See palaver specs NAME --about.",
+    ),
+    click.option(
+        *("--set-file", "parameter_files"), multiple=True, type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE", help="Set the parameters in FILE, of TOML.",
+    ),
+]  # fmt: skip
+
 _GRAMMAR_OPTIONS = [
     click.option(
         "-S", "--start-symbol", default="<start>", metavar="SYMBOL", help="Start from SYMBOL.", show_default=True
@@ -49,6 +90,7 @@ _GRAMMAR_OPTIONS = [
     click.option(
         "-I", "--include-dir", "include_dirs", multiple=True, metavar="DIR", help="Search DIR for included files, too."
     ),
+    *_SET_OPTIONS,
     click.option("--no-stdlib", is_flag=True, help="Do not define the symbols of the library (<digit>, <byte>, …)."),
 ]
 
@@ -116,6 +158,11 @@ _SEARCH_OPTIONS = [
 ]
 
 
+def set_options(command: F) -> F:
+    """Add the options that set parameters of a spec."""
+    return _with(_SET_OPTIONS, command)
+
+
 def grammar_options(command: F) -> F:
     """Add the options of a spec, except for its files."""
     return _with(_GRAMMAR_OPTIONS, command)
@@ -175,6 +222,7 @@ def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
         "stdlib": not options["no_stdlib"],
         "include_dirs": options["include_dirs"],
         "run_python": not options.get("no_exec", False),
+        "parameters": parameters_of(options),
     }
 
 
@@ -194,6 +242,18 @@ def load_spec(options: dict[str, Any]) -> Spec:
         count = len(spec.warnings)
         click.echo(f"palaver: {count} warning{'s' * (count > 1)}; see palaver check {' '.join(files)}", err=True)
     return only_parties(spec, options.get("parties", ()))
+
+
+def resumed_spec(options: dict[str, Any], run: Run) -> Spec | None:
+    """The spec that a run is to go on with, with its own parameters unless others are given; None: the one it has."""
+    from palaver.recording.run_folders import RunError
+
+    if not options["files"]:
+        if options["parameters"] or options["parameter_files"]:
+            raise RunError("a run goes on with the parameters that it began with; to set others, name the spec as well")
+        return None
+    parameters = (*run.parameters.items(), *options["parameters"])
+    return load_spec({**options, "parameters": parameters})
 
 
 @contextmanager

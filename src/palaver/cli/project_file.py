@@ -32,4 +32,6 @@ def project_defaults() -> dict[str, Any] | None:
         return None
     if "env" in settings:
         settings["env"] = [f"{name}={value}" for name, value in settings["env"].items()]
+    if "parameters" in settings:
+        settings["parameters"] = [(name, value) for name, value in settings["parameters"].items()]
     return {_CALLED.get(name, name): value for name, value in settings.items()}

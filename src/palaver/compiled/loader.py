@@ -21,8 +21,10 @@ from palaver.source import Source, Span
 from palaver.spec.ast import Bound, Expression, Rule, SpecFile
 from palaver.spec.diagnostics import Reporter
 from palaver.spec.python_code import NOT_RUN, SPEC_CODE_RAISES, compile_expression, describe_error, is_constant
-from palaver.spec.spec_files import load_files, load_texts, parse_constraint, parse_spec
+from palaver.spec.spec_files import load_files, load_texts, parse_constraint, parse_spec, with_parameters
 from palaver.spec.traversal import computed_bounds, expressions_of, map_bounds
+
+_NO_PARAMETERS: Mapping[str, object] = MappingProxyType({})
 
 
 def load(
@@ -32,9 +34,11 @@ def load(
     stdlib: bool = True,
     include_dirs: Sequence[str | Path] = (),
     run_python: bool = True,
+    parameters: Mapping[str, object] = _NO_PARAMETERS,
 ) -> Spec:
     """The spec in these files, or of these bundled names, read as one. :raises SpecError: with the errors of the spec
 
+    `parameters` are values of those that the spec declares.
     Unless `run_python`, none of its Python code is run, now or later, and what needs it fails.
     """
     report = Reporter()
@@ -46,12 +50,18 @@ def load(
         stdlib=stdlib,
         include_dirs=include_dirs,
         run_python=run_python,
+        parameters=parameters,
     )
     return _without_errors(spec, report)
 
 
 def loads(
-    text: str, *more_texts: str, constraints: Iterable[str] = (), start: str = "<start>", stdlib: bool = True
+    text: str,
+    *more_texts: str,
+    constraints: Iterable[str] = (),
+    start: str = "<start>",
+    stdlib: bool = True,
+    parameters: Mapping[str, object] = _NO_PARAMETERS,
 ) -> Spec:
     """The spec in these texts, read one after the other. :raises SpecError: with the errors of the spec"""
     for each in (text, *more_texts):
@@ -59,7 +69,7 @@ def loads(
             raise TypeError(f"loads() takes text, not {type(each).__name__}; load() reads files")
     report = Reporter()
     files = load_texts([text, *more_texts], report, environ=os.environ, bundled=bundled())
-    spec = _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
+    spec = _build(files, report, constraints=constraints, start=start, stdlib=stdlib, parameters=parameters)
     return _without_errors(spec, report)
 
 
@@ -71,7 +81,12 @@ def load_again(origin: SpecOrigin) -> Spec:
     report = Reporter()
     files = [parse_spec(source, report) for source in origin.sources]
     spec = _build(
-        files, report, constraints=origin.constraints, start=origin.start, stdlib=origin.has_library, run_python=True
+        files,
+        report,
+        constraints=origin.constraints,
+        start=origin.start,
+        stdlib=origin.has_library,
+        parameters=dict(origin.parameters),
     )
     return _without_errors(spec, report)
 
@@ -90,11 +105,20 @@ def examine(
     stdlib: bool = True,
     include_dirs: Sequence[str | Path] = (),
     run_python: bool = True,
+    parameters: Mapping[str, object] = _NO_PARAMETERS,
 ) -> Spec | None:
     """Load as far as possible, and report errors instead of raising them; None if there are any."""
     folders = [Path(folder) for folder in include_dirs]
     files = load_files(spec_files(paths), report, include_dirs=folders, environ=os.environ, bundled=bundled())
-    return _build(files, report, constraints=constraints, start=start, stdlib=stdlib, run_python=run_python)
+    return _build(
+        files,
+        report,
+        constraints=constraints,
+        start=start,
+        stdlib=stdlib,
+        run_python=run_python,
+        parameters=parameters,
+    )
 
 
 def _build(
@@ -105,11 +129,13 @@ def _build(
     start: str,
     stdlib: bool,
     run_python: bool = True,
+    parameters: Mapping[str, object] = _NO_PARAMETERS,
 ) -> Spec | None:
     if isinstance(constraints, str):
         raise TypeError("constraints must be a list of strings, not one string")
     constraints = tuple(constraints)
     extra = [each for text in constraints if (each := parse_constraint(text, report)) is not None]
+    files, declared = with_parameters(files, parameters, report)
     could_be_read = not report.error_count
     assumed = None if report.text_is_missing else () if could_be_read else _names_in_broken_text(files)
     if start and not start.startswith("<"):
@@ -129,9 +155,10 @@ def _build(
     check_grammar(analysis, report, party_classes=namespace.party_classes if ran else None, is_whole=could_be_read)
     if report.errors:
         return None
-    origin = SpecOrigin(tuple(file.source for file in files), constraints, start, stdlib)
+    given = tuple((name, declared[name.lower()].value) for name in parameters)
+    origin = SpecOrigin(tuple(file.source for file in files), constraints, start, stdlib, given)
     python = tuple(file.python for file in files)
-    return Spec(grammar, analysis, namespace, tuple(report.diagnostics), python, origin)
+    return Spec(grammar, analysis, namespace, tuple(report.diagnostics), python, origin, declared)
 
 
 def _names_in_broken_text(files: Sequence[SpecFile]) -> frozenset[str]:

@@ -46,6 +46,7 @@ from palaver.spec.python_code import (
     is_pure,
     short_repr,
 )
+from palaver.spec.spec_files import Parameter, ParameterValue
 from palaver.spec.traversal import computed_bounds, step_symbols
 from palaver.trees.node import Node, NonTerminal, same_structure
 from palaver.trees.tree import Tree
@@ -64,15 +65,13 @@ def count(value: Any) -> int:
 
 @dataclass(frozen=True)
 class SpecOrigin:
-    """Everything that a spec was made of: enough to load it again where its files are gone or have changed.
-
-    Included files stand before those that include them, in the order in which they were read.
-    """
+    """Everything that a spec was made of, included files first: enough to load it again where its files are gone."""
 
     sources: tuple[Source, ...] = ()
     constraints: tuple[str, ...] = ()
     start: str = "<start>"
     has_library: bool = True
+    parameters: tuple[tuple[str, ParameterValue], ...] = ()  # those that a user has set
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,7 @@ class Spec:
     warnings: tuple[Diagnostic, ...] = ()
     python: tuple[ast.Module, ...] = ()  # the spec's own code, by file
     origin: SpecOrigin = field(default=SpecOrigin(), repr=False, compare=False)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict, repr=False, compare=False)  # by name, in small
     # Built when they are first needed.
     _programs: dict[tuple[int, frozenset[str]], TreeMaker] = field(
         default_factory=dict, init=False, repr=False, compare=False

@@ -201,7 +201,14 @@ class Run:
         rows = self._rows("SELECT * FROM sources ORDER BY number")
         sources = tuple(Source(row["name"], row["text"], is_included=bool(row["is_included"])) for row in rows)
         constraints = tuple(json.loads(self.fact("constraints") or "[]"))
-        return SpecOrigin(sources, constraints, self.fact("start") or "<start>", self.fact("has_library") != "0")
+        start, has_library = self.fact("start") or "<start>", self.fact("has_library") != "0"
+        return SpecOrigin(sources, constraints, start, has_library, tuple(self.parameters.items()))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the spec that were set, with their values."""
+        given: dict[str, Any] = json.loads(self.fact("parameters") or "{}")
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
     @cached_property
     def spec(self) -> Spec:

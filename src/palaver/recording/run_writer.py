@@ -139,6 +139,7 @@ class RunWriter:
             constraints=json.dumps(origin.constraints),
             start=origin.start,
             has_library=str(int(origin.has_library)),
+            parameters=json.dumps(dict(origin.parameters)),
             keep=self._keep,
             max_bytes=str(self._max_bytes),
             pid=str(os.getpid()),

@@ -253,6 +253,8 @@ def summary_lines(run: Run) -> Iterator[str]:
     sent, received = sum(each.sent for each in sessions), sum(each.received for each in sessions)
     yield f"run {run.folder}"
     yield f"spec {', '.join(source.name for source in run.origin.sources if not source.is_included)}"
+    if run.parameters:
+        yield f"parameters {', '.join(f'{name}={value}' for name, value in run.parameters.items())}"
     yield f"started {run.fact('started')}, seed {run.seed}, palaver {run.fact('version of palaver')}"
     yield f"{_counted(len(sessions), 'session')}, {sent} messages sent, {received} received"
     for goal, covered, total in run.coverage.get("goals", ()):

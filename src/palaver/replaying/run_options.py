@@ -57,6 +57,7 @@ def options_of(run: Run) -> dict[str, Any]:
     solving = options.get("solving")
     if solving is not None:
         options["solving"] = SolvingLimits(**{**solving, "rates": EvolutionRates(**solving["rates"])})
+    options.pop("parameters", None)  # the spec of the run has them
     return {**options, "seed": run.seed}
 
 
@@ -120,4 +121,5 @@ def experience_of(run: Run, session: int) -> SessionExperience:
 
 def _text_of(origin: SpecOrigin) -> tuple[object, ...]:
     """The parts of a spec that decide what its constraints are."""
-    return [source.text for source in origin.sources], origin.constraints, origin.start, origin.has_library
+    texts = [source.text for source in origin.sources]
+    return texts, origin.constraints, origin.start, origin.has_library, origin.parameters

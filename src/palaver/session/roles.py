@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 
-from palaver.addresses import Address, parse_party_address
+from palaver.addresses import Address, AddressScheme, parse_party_address, scheme_named
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.matching.forecaster import MessageType
@@ -34,6 +34,20 @@ class RoleAssignment:
 
     networks: Mapping[str, tuple[str, ConnectionMode]] = field(default_factory=dict)
     program: tuple[str, ...] = ()
+
+
+def own_scheme(spec: Spec, name: str) -> AddressScheme | None:
+    """The scheme of the address that a class of the spec gives to a party; None if there is none."""
+    kind = spec.namespace.names.get(name)
+    bases = spec.namespace.parties
+    if not isinstance(kind, type) or not issubclass(kind, bases["NetworkParty"]) or kind is bases["NetworkParty"]:
+        return None
+    bases.play({}, None)
+    spec.namespace.active_roles = None
+    try:
+        return scheme_named(address_of(cast(Any, kind)()).scheme)
+    except SPEC_CODE_RAISES:
+        return None  # it is told of when the party is made
 
 
 class NoPlayer(PalaverError):

@@ -21,13 +21,13 @@ from palaver.session.inbox import ReadingCache
 from palaver.session.monitor import ConstraintMonitor
 from palaver.session.references import References
 from palaver.session.role_table import RoleTables
-from palaver.session.roles import RoleAssignment, Roles
+from palaver.session.roles import RoleAssignment, Roles, own_scheme
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.spec.ast import Rule
 from palaver.spec.traversal import refs
 from palaver.trees.node import Parties
 
-__all__ = ["ConstraintMonitor", "RoleAssignment", "SessionSetup"]
+__all__ = ["ConstraintMonitor", "RoleAssignment", "SessionSetup", "own_scheme"]
 
 
 class SessionSetup:

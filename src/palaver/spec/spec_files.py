@@ -18,6 +18,9 @@ from palaver.source import Source, Span
 from palaver.spec.ast import NOWHERE, Include, SpecFile
 from palaver.spec.diagnostics import Reporter, did_you_mean
 from palaver.spec.lexer import normalise_line_ends
+from palaver.spec.parameters import Parameter as Parameter
+from palaver.spec.parameters import ParameterValue as ParameterValue
+from palaver.spec.parameters import with_parameters as with_parameters
 from palaver.spec.spec_limits import MAX_FILES, MAX_INCLUDE_DEPTH
 from palaver.spec.spec_parser import parse_constraint as parse_constraint
 from palaver.spec.spec_parser import parse_spec as parse_spec

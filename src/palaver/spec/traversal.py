@@ -126,6 +126,23 @@ def map_refs(expr: Expr, change: Callable[[Ref], Expr]) -> Expr:
             assert_never(expr)
 
 
+def map_terminals(expr: Expr, change: Callable[[Literal | Pattern], Expr]) -> Expr:
+    """`expr` with `change` applied to every text, sequence of bytes and pattern."""
+    match expr:
+        case Sequence(parts) | Permutation(parts):
+            return replace(expr, parts=tuple(map_terminals(part, change) for part in parts))
+        case Choice(options):
+            return replace(expr, options=tuple(map_terminals(option, change) for option in options))
+        case Repeat(body):
+            return replace(expr, body=map_terminals(body, change))
+        case Literal() | Pattern():
+            return change(expr)
+        case Ref() | Bit():
+            return expr
+        case _:
+            assert_never(expr)
+
+
 def walk_formula(formula: Formula) -> Iterator[Formula]:
     """`formula` and everything inside it."""
     yield formula

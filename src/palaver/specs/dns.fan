@@ -3,9 +3,18 @@
 # Names are written out in this grammar. On the wire a name may end with a pointer to an earlier one; the parties at
 # the end of this file undo that in all they hear, and do it in all they say.
 #
-# The questions are about the zone example.test, which <asked_name>, `rcode_of` and `least_answers` describe. For another
-# zone, change these three. Left out is what name servers do not say about such a zone, though they could: other
+# The questions are about a zone which <asked_name>, `rcodes_of` and `least_answers` describe, and `palaver specs dns
+# --fixture DIR` makes. For one with other names in it, change these three. Left out is what name servers do not say about such a zone, though they could: other
 # records than these in the last two sections, and anything behind the record with the extensions.
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+# `--set zone=example.org` sets one. What a rule gets from them stands above it.
+ZONE = "example.test"  # [parameter] the zone that the server has
+CLOSED = "closed.test"  # [parameter] a zone that it refuses to tell about
+
+
+# --- exchanges --------------------------------------------------------------------------------------------------------
 
 <start> ::= <exchange>+
 <exchange> ::= <plain_exchange> | <extended_exchange>
@@ -32,6 +41,7 @@
 <question> ::= <asked_name> <asked_type> <internet>
 <asked_name> ::= <host> <zone> | <zone> | <closed>
 <asked_type> ::= <type_a> | <type_ns> | <type_cname> | <type_soa> | <type_mx> | <type_txt> | <type_aaaa>
+# [set by ZONE as labels]
 <zone> ::= b"\x07example\x04test\x00"
 <host> ::= b"\x03ns1" | b"\x04mail" | <alias> | <large> | <below> | <wild> | <missing>
 <alias> ::= b"\x03www" | b"\x05chain" | b"\x08dangling" | b"\x07endless"
@@ -39,6 +49,7 @@
 <below> ::= b"\x04host\x03sub"
 <wild> ::= rb"\x04[a-z0-9]{4}\x04wild"
 <missing> ::= rb"\x06no-[a-z0-9]{3}"
+# [set by CLOSED as labels]
 <closed> ::= b"\x06closed\x04test\x00"
 
 <query_opt> ::= <root> <type_opt> <udp_size> <zero> <edns_flags> (<zero> | b"\x00\x0c" <query_cookie>)
@@ -148,9 +159,13 @@ where forall <e> in <exchange>:
 where forall <e> in <exchange>:
     <e>..<response_flags>.<recursion_desired> == <e>..<query_flags>.<recursion_desired>
 where forall <e> in <exchange>:
-    int(<e>..<rcode>) == rcode_of(<e>..<asked>)
+    int(<e>..<rcode>) in rcodes_of(<e>..<asked>)
 where forall <e> in <exchange>:
-    int(<e>..<answer_count>) >= least_answers(<e>..<asked>)
+    int(<e>..<answer_count>) >= least_answers(<e>..<asked>, <e>..<rcode>)
+
+# [note] RFC 1034 (3.6.2): aliases that lead round in a circle should be signalled as an error
+where forall <e> in <exchange>:
+    is_signalled(<e>..<asked>, <e>..<rcode>)
 
 # Every answer is about the name that was asked for, or about one that aliases lead to, and is an alias or of the type
 # that was asked for.
@@ -183,33 +198,50 @@ A = b"\x00\x01"
 CNAME = b"\x00\x05"
 ALIASES = [b"\x03www", b"\x05chain", b"\x08dangling", b"\x07endless"]
 
+def in_labels(name):
+    return b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\x00"
+
+ZONE_NAME = in_labels(ZONE)
+CLOSED_NAME = in_labels(CLOSED)
+
 def bytes_of(number):
     return number.to_bytes(2, "big")
 
 def with_size(data):
     return bytes_of(len(bytes(data))) + bytes(data)
 
-def rcode_of(question):
-    asked = bytes(question)
-    if b"closed" in asked:
-        return 5  # refused
-    if asked[-4:-2] != CNAME:
-        if b"endless" in asked:
-            return 2  # server failure: its aliases go round
-        if b"dangling" in asked:
-            return 3
-    return 3 if b"no-" in asked else 0
+NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME, REFUSED = 0, 2, 3, 5
 
-def least_answers(question):
+def host_of(question):
+    """The part of the name before the zone."""
+    return bytes(question)[:-4].removesuffix(ZONE_NAME)
+
+def rcodes_of(question):
+    asked, host = bytes(question), host_of(question)
+    if asked[:-4].endswith(CLOSED_NAME):
+        return (REFUSED,)
+    if asked[-4:-2] != CNAME:
+        if host == b"\x07endless":
+            return (NO_ERROR, SERVER_FAILURE)  # its aliases go round
+        if host == b"\x08dangling":
+            return (NO_SUCH_NAME,)
+    return (NO_SUCH_NAME,) if host.startswith(b"\x06no-") else (NO_ERROR,)
+
+def is_signalled(question, rcode):
+    return SERVER_FAILURE not in rcodes_of(question) or int(rcode) == SERVER_FAILURE
+
+def least_answers(question, rcode):
     """Whatever an alias is asked for, it answers with what it is an alias of; most other names have an address."""
-    asked = bytes(question)
-    if any(alias in asked for alias in ALIASES):
+    host = host_of(question)
+    if int(rcode) == SERVER_FAILURE:
+        return 0
+    if host in ALIASES:
         return 1
-    has_address = asked[-4:-2] == A and b"\x03sub" not in asked and b"\x05large" not in asked
-    return 1 if has_address and rcode_of(question) == 0 else 0
+    has_address = bytes(question)[-4:-2] == A and host not in (b"\x04host\x03sub", b"\x05large")
+    return 1 if has_address and rcodes_of(question) == (NO_ERROR,) else 0
 
 def denials(question, answered):
-    return 1 if answered and rcode_of(question) == 3 else 0
+    return 1 if answered and rcodes_of(question) == (NO_SUCH_NAME,) else 0
 
 def names_due(question, answers):
     """The names that answers must be about: the one asked for or, behind an alias, what that is an alias of."""

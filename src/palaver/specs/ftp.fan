@@ -3,9 +3,19 @@
 #   palaver talk ftp --client 2121        test the server at port 2121
 #   palaver talk ftp --server 2121        test the clients that come to port 2121
 #
-# The server under test has a user `the_user` with the password `the_password`, the folders /docs, /empty and /upload,
-# the files /readme.txt and /docs/notes.txt, and lets the user write to /upload. If yours has not, define <user>,
-# <password>, <folder>, <file> and <stor> anew in a file that is given after this one.
+# The server under test has an account, and folders and files that it may look at; `palaver specs ftp --fixture DIR`
+# makes them.
+
+
+# --- Parameters -------------------------------------------------------------------------------------------------------
+#
+# `--set user=joe` sets one, `--set folders=/,/pub` a list. What a rule gets from them stands above it.
+
+USER = "the_user"  # [parameter] the account that logs in
+PASSWORD = "the_password"  # [parameter] its password
+FOLDERS = ["/", "/docs", "/empty"]  # [parameter] folders that the user can visit
+FILES = ["/readme.txt", "/docs/notes.txt"]  # [parameter] files of text that the user can read
+UPLOAD = "/upload"  # [parameter] the folder that the user can write to
 
 
 # --- Who talks to whom ------------------------------------------------------------------------------------------------
@@ -46,8 +56,10 @@
     <Client:Server:wrong_user> <Server:Client:send_password> <Client:Server:password> <Server:Client:denied>
 )
 
+# [set by USER]
 <user>           ::= "USER the_user\r\n"
 <wrong_user>     ::= "USER " <word> "\r\n"
+# [set by PASSWORD]
 <password>       ::= "PASS the_password\r\n"
 <wrong_password> ::= "PASS " <word> "\r\n"
 <send_password>  ::= r"(331-[\t -~]*\r\n((331-|[\t -/:-~])[\t -~]*\r\n)*)?331 " <rest>
@@ -83,6 +95,7 @@ where len(*<wrong_user>) + len(*<wrong_password>) <= 2
 # Whoever goes somewhere must be there afterwards.
 <visit>          ::= <Client:Server:cwd> <Server:Client:changed> <Client:Server:pwd> <Server:Client:here>
 <cwd>            ::= "CWD " <folder> "\r\n"
+# [set by FOLDERS]
 <folder>         ::= "/" | "/docs" | "/empty"
 <changed>        ::= r"(250-[\t -~]*\r\n((250-|[\t -/:-~])[\t -~]*\r\n)*)?250 " <rest>
 <pwd>            ::= "PWD\r\n"
@@ -111,7 +124,8 @@ where forall <v> in <visit>: <v>.<cwd>.<folder> == <v>.<here>.<folder>
 # A reply may have several lines (RFC 959, 4.2): the first has a hyphen behind the number, the last a blank. The lines
 # between them begin with the number again, or with anything that is no digit.
 <rest>           ::= r"[\t -~]*" "\r\n"
-<word>           ::= r"[a-z0-9]{1,12}"
+# [set by USER, PASSWORD]
+<word>           ::= r"(?!(the_user|the_password)\Z)[a-z0-9]{1,12}"
 
 
 # --- The data connection ----------------------------------------------------------------------------------------------
@@ -180,6 +194,7 @@ def free_port():
     <Server:Client:complete> <ServerData:ClientData:content>? <ServerClose:ClientClose:closed>
 )
 <retr>           ::= "RETR " <file> "\r\n"
+# [set by FILES]
 <file>           ::= "/readme.txt" | "/docs/notes.txt"
 <content>        ::= r"[ -~\r\n]+"
 
@@ -188,6 +203,7 @@ def free_port():
     <Client:Server:stor> <Server:Client:opening>
     <ClientData:ServerData:content> <ClientClose:ServerClose:closed> <Server:Client:complete>
 )
+# [set by UPLOAD]
 <stor>           ::= "STOR /upload/" r"[a-z]" "\r\n"
 
 <opening>        ::= (

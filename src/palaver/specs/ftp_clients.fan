@@ -2,7 +2,7 @@
 #
 #   palaver talk ftp_clients --server {port} --target 'curl -u the_user:the_password ftp://127.0.0.1:{port}/docs/'
 #
-# The client comes as the_user with the_password, or with a wrong one, and must use passive mode. Now and then the
+# The client comes with the account of ftp.fan, or with a wrong one, and must use passive mode. Now and then the
 # server says no, wherever it may: the client has to take it as RFC 959 says.
 #
 # All of ftp.fan, with these rules in place of its own. What was one way of writing becomes all that clients use.
@@ -40,9 +40,13 @@ import posixpath
 )
 
 # RFC 959 (5.3): commands are not case sensitive.
+# [set by USER]
 <user>           ::= r"(?ai:USER) the_user" "\r\n"
+# [set by USER]
 <wrong_user>     ::= r"(?ai:USER) (?!the_user$)[ -~]+" "\r\n"
+# [set by PASSWORD]
 <password>       ::= r"(?ai:PASS) the_password" "\r\n"
+# [set by PASSWORD]
 <wrong_password> ::= r"(?ai:PASS)( (?!the_password$)[ -~]*)?" "\r\n"
 <any_password>   ::= r"(?ai:PASS)( [ -~]*)?" "\r\n"
 

@@ -3,7 +3,7 @@
 #   palaver talk ftp_full --client 2121        test the server at port 2121
 #   palaver talk ftp_full --server 2121        test the clients that come to port 2121
 #
-# Everything that is not said here is as in ftp.fan. The user may also make, rename and delete what is in /upload. Names
+# Everything that is not said here is as in ftp.fan. The user may also make, rename and delete what is in the folder UPLOAD. Names
 # there are made up anew in each session, and some of the files are left behind.
 
 include('ftp.fan')
@@ -194,6 +194,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
     <ServerClose:ClientClose:closed> <Server:Client:complete> |
     <Server:Client:complete> <ServerData:ClientData:names>? <ServerClose:ClientClose:closed>
 ) | <Client:Server:nlst> <Server:Client:no_file>
+# [set by UPLOAD]
 <nlst>           ::= "NLST\r\n" | "NLST " <folder> "\r\n" | "NLST /upload\r\n"
 <names>          ::= (<name> "\r\n")+ := listed_names()
 <name>           ::= r"[!#-~]([ !#-~]*[!#-~])?"
@@ -202,6 +203,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
     <ServerClose:ClientClose:closed> <Server:Client:complete> |
     <Server:Client:complete> <ServerData:ClientData:facts>? <ServerClose:ClientClose:closed>
 ) | <Client:Server:mlsd> <Server:Client:not_implemented>
+# [set by UPLOAD]
 <mlsd>           ::= "MLSD\r\n" | "MLSD " <folder> "\r\n" | "MLSD /upload\r\n"
 <facts>          ::= (<fact>+ " " <name> "\r\n")+ := listed_facts()
 
@@ -278,6 +280,7 @@ def announce(port):
 <some_file>      ::= <path> := some_file()
 <some_folder>    ::= <path> := some_folder()
 <new_folder>     ::= <path> := new_folder()
+# [set by UPLOAD]
 <path>           ::= r"/upload/[dfn][a-z]{7}"
 
 where reduce(follow, *<act>, Files()) is not None
@@ -301,7 +304,7 @@ where forall <r> in <remove>: <r>.<rmd_answer> == due(<r>, <r>.<rmd_answer>, "25
 where forall <p> in <permit>: <p>.<chmod_answer> == due(<p>, <p>.<chmod_answer>, "200 202 500 501 502 504", "202 450 500 501 502 504 550")
 
 
-ALWAYS_THERE = ["/readme.txt", "/docs/notes.txt"]
+ALWAYS_THERE = FILES
 
 
 class Files:
@@ -394,7 +397,7 @@ def bare(text):
 
 def is_right_list(listing, names):
     """Whether all files of ours are in a list of their folder, and nothing that we have removed."""
-    if "/upload" not in str(listing.children[0]):
+    if UPLOAD not in str(listing.children[0]):
         return True
     files = files_at(listing)
     told = [posixpath.basename(str(name)) for name in names.find_all_trees("<name>")]
@@ -439,7 +442,7 @@ def new_folder():
 
 
 def fresh(kind):
-    return "/upload/" + kind + "".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(7))
+    return UPLOAD + "/" + kind + "".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(7))
 
 
 # --- The parties ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@
 # request tells the length of a body that does not come, so it is a message of another kind; and so is a response that
 # says that the connection is closed, because nothing can follow it.
 
+PATHS = []  # [parameter] paths that are asked for; any if there are none
+
 <start>    ::= <exchange>+ | <exchange>* <last>
 <exchange> ::= <asking> | <peeking>
 <last>     ::= <last_asking> | <last_peeking>

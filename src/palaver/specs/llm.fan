@@ -4,13 +4,15 @@
 #   palaver talk llm --client 8000         test the model at port 8000
 #   palaver talk llm --server Gpt=8000     be the model, and test the clients that come to port 8000
 #
-# Our client needs the package `openai`, and a key in $OPENAI_API_KEY. For another model, load a second file after this
-# one that replaces the rule of <gpt_model>.
+# Our client needs the package `openai`, and a key in $OPENAI_API_KEY.
+
+MODEL = "gpt-4.1"  # [parameter] the model that is asked for
 
 <start>     ::= <exchange>+
 <exchange>  ::= <Client:Gpt:request> <Gpt:Client:response>
 
 <request>   ::= <gpt_model> "\n" <prompt>
+# [set by MODEL]
 <gpt_model> ::= "gpt-4.1"
 <prompt>    ::= ("Write a report about " <subject> " in at least " <words> " words. "
                 "It has these sections: " <section> ", " <section> ". Avoid the word: " <avoid> ".")

@@ -12,6 +12,12 @@
 include('binary.fan')
 
 
+# --- Parameters -------------------------------------------------------------------------------------------------------
+
+FIRST = 0  # [parameter] the first of the coils and registers that are written to
+LAST = 9  # [parameter] the last of those that there are
+
+
 # --- The session ------------------------------------------------------------------------------------------------------
 
 # A request and its response. Which one is right depends on all that was written before: see the model below.
@@ -81,7 +87,6 @@ import copy
 import random
 from functools import reduce
 
-FIRST, LAST = 0, 9
 ADDRESSES = [*range(FIRST, LAST + 1), 65535]
 
 # What there is not, to be refused.

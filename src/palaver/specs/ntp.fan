@@ -1,7 +1,7 @@
 # NTP, the network time protocol: a client asks a server for the time (RFC 5905)
 #
-#     palaver talk ntp --client udp:123      tests the server that listens on port 123
-#     palaver talk ntp --server udp:123      tests the clients that connect to port 123
+#     palaver talk ntp --client 123          tests the server that listens on port 123
+#     palaver talk ntp --server 123          tests the clients that connect to port 123
 #
 # A server for a try is that of Debian (chrony). With `port 11123`, `allow 127.0.0.0/8` and `local` in a file it serves at
 # that port, and with `chronyd -x -d -f FILE` it leaves the clock alone. As a server, palaver tells any time: never let a

@@ -3,20 +3,19 @@
 #     palaver talk pop3 --client 8110        tests the server that listens on port 8110
 #     palaver talk pop3 --server 8110        tests the clients that connect to port 8110
 #
-# The server must have the account the_user with the_password, who may log in without encryption, and some letters for
-# it, four say; which ones does not matter. As a client, palaver never deletes them for good: if it has marked some as
-# deleted, it takes that back with RSET, or leaves without QUIT. A server for a try is Dovecot (Debian: dovecot-pop3d),
-# started with `dovecot -F -c dovecot.conf`, where the account has a folder Maildir beside its configuration:
-#
-#     protocols = pop3
-#     disable_plaintext_auth = no
-#     mail_location = maildir:~/Maildir
-#     passdb { driver = static  args = password=the_password }
-#     userdb { driver = static  args = uid=nobody gid=nogroup home=/srv/mail/the_user }
-#     service pop3-login { inet_listener pop3 { port = 8110 } }
+# The server must have an account that may log in without encryption, and some letters for it, four say; which ones does
+# not matter. As a client, palaver never deletes them for good: if it has marked some as deleted, it takes that back with
+# RSET, or leaves without QUIT. A server for a try is Dovecot: `palaver specs pop3 --fixture DIR` makes its configuration.
 #
 # How to read the rules: <Client:stat> is the message <stat>, sent by the client. A rule with messages in it is a part of
 # the session; all other rules tell what messages look like.
+
+
+# --- Parameters -------------------------------------------------------------------------------------------------------
+
+# `--set user=joe` sets one. What a rule gets from them stands above it.
+USER = "the_user"  # [parameter] the account that logs in
+PASSWORD = "the_password"  # [parameter] its password
 
 
 # --- The session ------------------------------------------------------------------------------------------------------
@@ -59,12 +58,16 @@
 # --- What the client says ---------------------------------------------------------------------------------------------
 
 # Commands can be written in small letters, too.
+# [set by USER]
 <user>          ::= r"(?i:USER) the_user" <crlf>
+# [set by PASSWORD]
 <password>      ::= r"(?i:PASS) the_password" <crlf>
 <wrong_user>    ::= r"(?i:USER) " <other_name> <crlf>
 <wrong_pass>    ::= r"(?i:PASS) " <other_secret> <crlf>
-<other_name>    ::= rb"(?!the_user\Z)[!-~]{1,40}" := random.choice([b"nobody", b"the_use", b"THE USER"[:3], b"x" * 40])
-<other_secret>  ::= rb"(?!the_password\Z)[ -~]{1,40}" := random.choice([b"guess", b"the_passwor", b"a b c", b"the_password "])
+# [set by USER]
+<other_name>    ::= rb"(?!the_user\Z)[!-~]{1,40}" := other_than(USER, [b"nobody", b"the_use", b"THE", b"x" * 40])
+# [set by PASSWORD]
+<other_secret>  ::= rb"(?!the_password\Z)[ -~]{1,40}" := other_than(PASSWORD, [b"guess", b"the_passwor", b"a b c", b"the_password "])
 <stat>          ::= r"(?i:STAT)" <crlf>
 <list>          ::= r"(?i:LIST)" <crlf>
 <list_one>      ::= r"(?i:LIST) " <number> <crlf>
@@ -167,6 +170,9 @@ LETTERS = [
     b"Subject: three\r\n\r\n",
     b"From: <d@example.com>\r\nSubject: four\r\n\r\n" + b"a line of many\r\n" * 40,
 ]
+def other_than(value, guesses):
+    return random.choice([guess for guess in guesses if guess != value.encode()])
+
 UNIQUE_IDS = [b"first", b"!~", b"0123456789" * 7, b"4"]
 
 def size_of(letter):

@@ -5,9 +5,19 @@
 #     palaver talk -f smtp.fan --client 8025        tests the server that listens on port 8025
 #     palaver talk -f smtp.fan --server 8025        tests the clients that connect to port 8025
 #
-# There is one account, the_user with the_password; see near the end. The server takes mail only from those who
-# have logged in. How to read the rules: <Client:mail> is the message <mail>, sent by the client. A rule with messages
-# in it is a part of the session; all other rules tell what messages look like.
+# The server takes mail only from those who have logged in. How to read the rules: <Client:mail> is the message <mail>,
+# sent by the client. A rule with messages in it is a part of the session; all other rules tell what messages look like.
+
+
+# --- Parameters -------------------------------------------------------------------------------------------------------
+
+# `--set user=joe` sets one. What a rule gets from them stands above it.
+USER = "the_user"  # [parameter] the account that logs in
+PASSWORD = "the_password"  # [parameter] its password
+NAMES = []  # [parameter] names before the @ of addresses; any if there are none
+DOMAINS = []  # [parameter] domains of addresses, and of the client; any below example if there are none
+MOST_MISTAKES = 1000  # [parameter] mistakes in a session; Exim hangs up on the fourth one
+MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail; Exim hangs up on the eleventh one
 
 
 # --- The session ------------------------------------------------------------------------------------------------------
@@ -101,7 +111,9 @@
 <quit>            ::= "QUIT\r\n"
 
 <address>         ::= <name> "@" <domain>
+# [set by NAMES]
 <name>            ::= r"[a-z][a-z0-9]{0,7}(\.[a-z]{1,8})?"
+# [set by DOMAINS]
 <domain>          ::= r"([a-z]{1,8}\.)?example(\.com|\.org)?"
 
 # A dot on a line of its own ends a message. So a line of text that begins with a dot gets another one in front.
@@ -191,11 +203,14 @@ from email.utils import formatdate, parsedate_to_datetime
 # User and password are sent in base64 (RFC 4954). What stands behind := computes the value: <user_base64> from a
 # <user_name> when it is said, and the other way round when it is heard.
 <user_base64>     ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<user_name>)
+# [set by USER]
 <user_name>       ::= "the_user" := decoded(<user_base64>)
 <password_base64> ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<secret>)
+# [set by PASSWORD]
 <secret>          ::= "the_password" := decoded(<password_base64>)
 <wrong_base64>    ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<guess>)
-<guess>           ::= r"[a-z]{1,12}" := decoded(<wrong_base64>)
+# [set by PASSWORD]
+<guess>           ::= r"(?!the_password\Z)[a-z]{1,12}" := decoded(<wrong_base64>)
 
 def encoded(plain):
     return base64.b64encode(str(plain).encode()).decode()
@@ -229,9 +244,7 @@ where <greeting>..<host> == <welcome>..<host>
 where forall <f> in <other_features>: " LOGIN" not in str(<f>).upper()
 
 # Some servers hang up on those who make many mistakes, or say much that is not about mail: Exim at the fourth and at the
-# eleventh time. RFC 5321 (3.8) forbids it, unless they say 421 before. Who knows that of his server sets limits here.
-MOST_MISTAKES = 1000
-MOST_PAUSES = 1000
+# eleventh time. RFC 5321 (3.8) forbids it, unless they say 421 before. Who knows that of his server sets limits.
 where (
     len(*<disorder>.<rcpt>) + len(*<disorder>.<data>) + len(*<disorder>.<auth>)
     + len(*<unheeded>.<rcpt>) + len(*<unheeded>.<data>) + len(*<unheeded>.<auth>)

@@ -3,7 +3,7 @@
 #     palaver talk -f smtp_clients.fan --server {port} --quiet-interval 2 --target \
 #         'curl -sS smtp://127.0.0.1:{port} -u the_user:the_password --mail-from a@b --mail-rcpt c@d -T mail.txt'
 #
-# starts the client for each session. It logs in as the_user with the_password or with a wrong one. Now and then
+# starts the client for each session. It logs in with the account of smtp.fan or with a wrong one. Now and then
 # the server says no, wherever it may: the client has to take it as RFC 5321 says. It may leave then, and who may leave
 # or say more is given two seconds here to do either. To let the server say no in all ways, add --goal inputs.
 #
@@ -141,9 +141,11 @@ include('smtp.fan')
 
 # The same as in smtp.fan for PLAIN: nothing (on behalf of whom), the name, and the password, each after a zero byte.
 <plain_base64>    ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<credentials>)
+# [set by USER, PASSWORD]
 <credentials>     ::= "\x00the_user\x00the_password" := decoded(<plain_base64>)
 <wrong_plain_base64> ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<guesses>)
-<guesses>         ::= "\x00" r"the_user|[a-z]{1,12}" "\x00" r"[a-z]{1,12}" := decoded(<wrong_plain_base64>)
+# [set by USER, PASSWORD]
+<guesses>         ::= "\x00" r"the_user|[a-z]{1,12}" "\x00" r"(?!the_password\Z)[a-z]{1,12}" := decoded(<wrong_plain_base64>)
 
 
 # --- What must hold ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 # TFTP, the trivial file transfer protocol: reading and writing files, with options (RFC 1350, 2347, 2348, 2349).
 #
-#     palaver talk tftp --client udp:69      tests the server that listens on port 69
-#     palaver talk tftp --server udp:69      tests the clients that connect to port 69
+#     palaver talk tftp --client 69          tests the server that listens on port 69
+#     palaver talk tftp --server 69          tests the clients that connect to port 69
 #
 # As a client, palaver reads and writes files whose names begin with `palaver-`, and leaves them behind; what it has
 # written it must get back. A server for a try is that of Debian (tftpd-hpa), with a folder that anybody may write to:
@@ -11,6 +11,11 @@
 # the session; all other rules tell what messages look like. Each message is a datagram.
 
 include('binary.fan')
+
+
+# --- Parameters -------------------------------------------------------------------------------------------------------
+
+REPEATS = 1  # [parameter] how often blocks and acknowledgments are sent again, at most; atftpd is confused by that
 
 
 # --- The session ------------------------------------------------------------------------------------------------------
@@ -160,7 +165,6 @@ OPTIONS = 8  # the code of errors that are about options
 MISSING = b"palaver-missing"
 FILES = [b"palaver-a", b"palaver-b", b"palaver-c", MISSING]
 LEAST = 4
-REPEATS = 1
 
 def after(block):
     return u16((u16.value(block) + 1) % 65536)

@@ -61,7 +61,8 @@ class SpecTests:
 
     @cached_property
     def spec(self) -> Spec:
-        return load(self._path, constraints=self.settings.get("constraints", ()))
+        settings = self.settings
+        return load(self._path, constraints=settings.get("constraints", ()), parameters=settings.get("parameters", {}))
 
     @cached_property
     def checks(self) -> list[Any]:

@@ -66,7 +66,7 @@ def command(
     try:
         with open_run(run) as opened:
             finding = opened.finding(number)
-            spec = load(*spec_files(files)) if files else None
+            spec = load(*spec_files(files), parameters=opened.parameters) if files else None
             click.echo(finding.headline)
             if offline:
                 return _offline(opened, finding, spec)

@@ -20,6 +20,7 @@ from palaver.cli.options import (
     count_option,
     load_spec,
     rates,
+    resumed_spec,
     search_options,
     seconds_option,
     size_options,
@@ -73,7 +74,7 @@ class _Talk(GroupedCommand):
         "Run directory": ("run", "no_run", "resume", "keep", "run_size", "shrinks"),
         "Spec": (
             *("files", "start_symbol", "constraints", "maximize", "minimize"),
-            *("include_dirs", "no_stdlib", "warnings_are_errors"),
+            *("parameters", "parameter_files", "include_dirs", "no_stdlib", "warnings_are_errors"),
         ),
         "Solving": (
             *("budget", "max_nodes", "max_repetitions", "max_generations", "population_size", "elitism_rate"),
@@ -388,7 +389,7 @@ def _resumed(options: dict[str, Any]) -> tuple[Campaign, RunWriter]:
     given = {name: value for name, value in _arguments(options).items() if is_given.get(_CALLED.get(name, name))}
     with open_run(options["resume"]) as run:
         arguments = resumed_options(run, given)
-        spec = load_spec(options) if options["files"] else None
+        spec = resumed_spec(options, run)
         campaign = resumed_campaign(run, arguments, spec, plans=options["verbose"])
     keep, size = options["keep"], options["run_size"] << 20
     try:
