@@ -15,7 +15,7 @@ import ast
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from palaver.errors import PalaverError
 from palaver.matching.forecaster import MessageType
@@ -23,7 +23,7 @@ from palaver.random_source import RandomSource
 from palaver.session.blame import Violation
 from palaver.session.next_message import NextMessage
 from palaver.session.session_limits import BREAKING_STEPS
-from palaver.spec.ast import And, Constraint, Expression, Formula, Not, PythonCondition, Quantified
+from palaver.spec.ast import And, Constraint, Expression, Formula, Not, Or, PythonCondition, Quantified
 from palaver.trees.node import Node
 
 if TYPE_CHECKING:
@@ -120,8 +120,10 @@ def _broken(formula: Formula) -> Iterator[tuple[Formula, str]]:
             for compared, how in _boundaries(expression):
                 yield PythonCondition(compared), how
             yield Not(formula), "breaks"
-        case _:
+        case Or() | Not() | Quantified():
             yield Not(formula), "breaks"
+        case _:
+            assert_never(formula)
 
 
 _NUMBER_CALLS = ("len", "int", "ord", "sum")

@@ -6,8 +6,7 @@ How it works
 A random message is taken if nothing that held fails with it. Otherwise the solver searches: first among messages with
 which everything holds, then among those that leave failing what failed before. A message of ours breaks a constraint
 only if none was found that does not, and if the constraint is seen to recover: in a session, or in a continuation. If
-something else can be said, it must recover by ourselves or by the answer, not by luck. What cannot be met is never the
-fault of a peer.
+something else can be said, it must recover by us or the answer. What cannot be met is never the fault of a peer.
 
 The same search answers whether a peer could have sent another message, before it is accused in doubt.
 """
