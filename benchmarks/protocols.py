@@ -26,7 +26,21 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "matching")]
 
 from palaver.transport.certificate import make_certificate  # noqa: E402
-from servers import dns, ftp, mail, modbus, mqtt, ntp, pop3, redis, stock, tftp, web  # noqa: E402
+from servers import (  # noqa: E402
+    dns,
+    ftp,
+    imap,
+    mail,
+    modbus,
+    mqtt,
+    ntp,
+    pop3,
+    redis,
+    stock,
+    tftp,
+    web,
+    websocket,
+)
 from servers.clients import CLIENTS  # noqa: E402
 from servers.common import program  # noqa: E402
 
@@ -151,6 +165,13 @@ _LIST = "set net:timeout 5; set net:max-retries 1; set ftp:ssl-allow no; open {a
 LFTP = shlex.join(["lftp", "--norc", "-c", _LIST.replace("{account}", "-u the_user,the_password")])
 _QUOTES = "http://127.0.0.1:{port}/quotes"
 CURL_QUOTES = f"curl -sS -m 20 {_QUOTES}?limit=3 --next {_QUOTES}?limit=ten --next -d '{{}}' {_QUOTES}"
+_PAGE = "http://127.0.0.1:{port}/page"
+CURL_PAGES = (
+    f"curl -sS -m 20 {_PAGE} --next -sS -m 20 -I {_PAGE} --next -sS -m 20 -r 0-3 {_PAGE} "
+    f"--next -sS -m 20 -d a=b {_PAGE} --next -sS -m 20 -z 2020-01-01 {_PAGE} "
+    f"--next -sS -m 20 -H 'Transfer-Encoding: chunked' -d a=b {_PAGE}"
+)
+WGET_PAGES = f"wget -q -O /dev/null --tries=1 --timeout=20 {_PAGE} {_PAGE}s"
 QUALITY = HERE.parent / "tests" / "quality"
 MPOP = (
     "mpop -C /dev/null --host=127.0.0.1 --port={port} --timeout=20 --auth=user --tls=off --user=the_user "
@@ -216,9 +237,14 @@ PAIRS = (
     Pair("dns_tcp", "PowerDNS", ("pdns_server",), server(alone(dns.powerdns))),
     Pair("dns_tcp", "dnslib", ("dig",), server(alone(dns.dnslib))),
     Pair("rest", "quotes", (), server(alone(web.quotes_api))),
-    Pair("http", "quotes", (), server(alone(web.quotes_api))),
     Pair("http", "nginx, stock", ("nginx",), server(alone(stock.nginx))),
     Pair("http", "lighttpd, stock", ("lighttpd",), server(alone(stock.lighttpd))),
+    Pair("http", "Apache, stock", ("apache2",), server(alone(stock.apache), options=("--set", "guarded=1"))),
+    Pair("websocket", "websockets", (), server(alone(websocket.websockets))),
+    Pair("websocket", "ws", ("node",), server(alone(websocket.node_ws))),
+    Pair("websocket", "websocketd", ("websocketd",), server(alone(websocket.websocketd), options=websocket.IS_TEXT)),
+    Pair("websocket", "websockets, client", (), client(websocket.WEBSOCKETS)),
+    Pair("websocket", "websocket-client", (), client(websocket.WEBSOCKET_CLIENT)),
     Pair("llm", "a stub", (), model),
     *(Pair(spec, name, ("curl", "openssl"), client(command)) for spec, (name, command) in CLIENTS.items()),
     Pair("smtp_clients", "swaks", ("swaks",), client(SWAKS)),
@@ -239,10 +265,13 @@ PAIRS = (
     Pair("rest", "curl", ("curl",), client(CURL_QUOTES)),
     Pair("rest", "a client", (), client(right_client("rest"))),
     Pair("llm", "openai", (), client(right_client("llm"), "Gpt={port}")),
-    Pair("http", "curl", ("curl",), client("curl -sS -m 20 http://127.0.0.1:{port}/quotes")),
+    Pair("http", "curl", ("curl",), client(CURL_PAGES)),
+    Pair("http", "wget", ("wget",), client(WGET_PAGES)),
     Pair("pop3", "Dovecot", ("dovecot",), server(alone(pop3.dovecot))),
     Pair("pop3", "curl", ("curl",), client(f"curl -sS -m 20 {ACCOUNT} pop3://127.0.0.1:{{port}}/1")),
     Pair("pop3", "mpop", ("mpop",), client(MPOP)),
+    Pair("imap", "Dovecot", ("/usr/lib/dovecot/imap",), server(alone(imap.dovecot))),
+    Pair("imap", "curl", ("curl",), client(f"curl -sS -m 20 {ACCOUNT} imap://127.0.0.1:{{port}}/INBOX;MAILINDEX=1")),
     Pair("mqtt", "mosquitto", ("mosquitto",), server(alone(mqtt.mosquitto))),
     Pair("mqtt_clients", "mosquitto_pub", ("mosquitto_pub",), client(MOSQUITTO_PUB, "Broker={port}")),
     Pair("mqtt_clients", "mosquitto_sub", ("mosquitto_sub",), client(MOSQUITTO_SUB, "Broker={port}")),

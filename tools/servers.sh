@@ -8,7 +8,8 @@ set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:-$here/.servers}
 packages="opensmtpd vsftpd bind9 bind9-dnsutils nsd knot knot-dnsutils ldnsutils pdns-server pdns-backend-bind
-    nginx-light lighttpd ncftp wget dovecot-pop3d mosquitto mosquitto-clients redis-server memcached
+    nginx-light lighttpd apache2 websocketd node-ws ncftp wget dovecot-imapd dovecot-pop3d mosquitto
+    mosquitto-clients redis-server memcached
     tftpd-hpa tftp-hpa atftp mbpoll iproute2 libbsd0 curl swaks msmtp mpop lftp openssl util-linux tshark chromium"
 
 lists_are_fresh=
@@ -119,13 +120,27 @@ unpacked atftpd atftpd
 unpacked chrony chrony
 unpacked ntpsec ntpsec
 
-# The checks of accessibility that pages of reports must pass; a file of JavaScript.
-if [ ! -e "$directory/axe/node_modules/axe-core/axe.min.js" ]; then
+need_npm() {
     # Where Node.js comes from elsewhere, it brings npm along.
     if ! command -v npm >/dev/null; then
         refresh_lists
         DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends --no-remove npm
     fi
+}
+
+# The schema of SARIF 2.1.0, out of a package of Microsoft's tools for it; nothing of these is run.
+if [ ! -e "$directory/sarif/complete" ]; then
+    need_npm
+    rm -rf "$directory/sarif"
+    mkdir -p "$directory/sarif"
+    (cd "$directory/sarif" && npm pack --silent @microsoft/jest-sarif@1.0.0-beta.0 >/dev/null &&
+        tar --extract --gzip --strip-components=3 --file ./*.tgz package/lib/schemas && rm ./*.tgz)
+    touch "$directory/sarif/complete"
+fi
+
+# The checks of accessibility that pages of reports must pass; a file of JavaScript.
+if [ ! -e "$directory/axe/node_modules/axe-core/axe.min.js" ]; then
+    need_npm
     mkdir -p "$directory/axe"
     npm install --silent --no-audit --no-fund --prefix "$directory/axe" axe-core@4
 fi

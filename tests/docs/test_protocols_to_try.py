@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "protocols.md"
 COMMANDS = [shlex.split(line) for line in re.findall(r"^palaver (talk .*--target.*)$", PAGE.read_text(), re.MULTILINE)]
 
 
-# Programs that are not where Debian would install them.
-UNPACKED = {"chronyd": CHRONYD}
+# Programs that are not where Debian would install them; Python with the packages of the developers.
+UNPACKED = {"chronyd": CHRONYD, "python3": sys.executable}
 
 
 def target(command: list[str]) -> str:

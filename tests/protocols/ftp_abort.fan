@@ -26,7 +26,7 @@ include('ftp_tls.fan')
 
 def waited_at():
     data = ClientData.instance()
-    data.port = free_port()
+    data.port = free_port(data.port)
     data.stop()
     data.start()
     return data.port

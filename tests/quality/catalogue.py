@@ -14,6 +14,7 @@ PEERS_FAULTS = {
     "out of turn",
     "unexpected response",
     "unreachable",
+    "wrong address",
 }
 
 

@@ -1,6 +1,6 @@
 """All planted bugs: each is found, its findings are replayed offline and live, and the first is made small.
 
-    PYTHONPATH=tests python tests/quality/catalogue_survey.py [PART OF A NAME...]
+    PYTHONPATH=tests python tests/quality/catalogue_survey.py [BEGINNING OF A NAME...]
 
 `SHORTEST` has the number of messages of the shortest conversation that shows a bug, from the first message to the one
 that is wrong (which is not counted if it is no message of the spec).
@@ -25,15 +25,20 @@ import dns_bugs
 import dns_client_bugs
 import ftp_bugs
 import http_bugs
+import http_server_bugs
 import llm_bugs
 import llm_client_bugs
+import modbus_bugs
 import mqtt_bugs
+import mqtt_client_bugs
+import ntp_bugs
 import pop3_bugs
 import redis_bugs
 import rest_bugs
 import rest_client_bugs
 import smtp_bugs
 import smtp_client_bugs
+import tftp_bugs
 
 import palaver
 from palaver.recording.run_writer import record
@@ -76,12 +81,24 @@ SHORTEST = {
     "ftp NoQuotes": 5 + 3,
     "ftp EndlessFeatures": 5 + 1,
     "ftp NoGoodBye": 2,
-    "ftp WrongPort": 5 + 2,
-    "ftp SwappedBytes": 5 + 2,
+    "ftp WrongPort": 5 + 1,  # the wrong answer itself is none of the messages before it
+    "ftp SwappedBytes": 5 + 1,
     "ftp NeedlessAddress": 5 + 1,
     "ftp NoPreliminary": 5 + 3,  # EPSV, its answer, and RETR
     # One question shows any bug of a name server.
     **{f"dns {bug.name}": 1 for bugs in dns_bugs.BUGS.values() for bug in bugs},
+    **{f"ntp {bug.name}": 1 for bug in ntp_bugs.BUGS},
+    "ntp GoesBack": 7,  # every fourth answer is too early
+    **{f"modbus {name}": 1 for name in ("SignedNumbers", "RefusesPlainly", "AnyCoil", "NoneIsFine", "GoesRound")},
+    "modbus ReadsFirst": 1,
+    # It is written, that is answered, and it is read.
+    **{f"modbus {name}": 3 for name in ("HighestFirst", "LastBitLost", "LittleEndian", "OneTooFar")},
+    "modbus OrMaskSets": 5,  # what is masked must be known before
+    # A file must be there to be read: it is written in four messages.
+    "tftp LargerBlocks": 4 + 1,
+    "tftp OffersUnasked": 4 + 1,
+    "tftp CountsFromZero": 4 + 1,
+    "tftp AcknowledgesNext": 3,
     **{f"rest {name}": 1 for name in ("OneTooFew", "TwiceTheSame", "OneTooManyAllowed", "AnyText", "Page")},
     "rest OnlyNumbers": 1,
     "rest Capital": 3,  # a visit begins: the quotes are counted, and one is added;
@@ -110,6 +127,14 @@ HERE = Path(__file__).parent
 # Some stop in the middle. They are waited for no longer than needed.
 HASTE: dict[str, Any] = {"timeout": 1.0, "patience": 1.0}
 TRIES = 3
+# Servers that differ in nothing but the protocol: its scheme, the seconds that an answer may take, and the program.
+SMALL_SERVERS = (
+    ("redis", "tcp", 2.0, redis_bugs),
+    ("mqtt", "tcp", 2.0, mqtt_bugs),
+    ("modbus", "tcp", 1.0, modbus_bugs),
+    ("ntp", "udp", 1.0, ntp_bugs),
+    ("http", "tcp", 1.0, http_server_bugs),
+)
 # Clients say what they have in mind, so there is little to leave out, and they are started for each session.
 # The runs are the limit, not the time: what is reached does not depend on what else the machine does.
 SERVER_LIMITS, CLIENT_LIMITS = ShrinkLimits(runs=300, seconds=900), ShrinkLimits(runs=40, seconds=300)
@@ -157,7 +182,9 @@ def sender_of(sent: bytes, protocol: str) -> str:
     return f"{shlex.join([sys.executable, '-S', str(HERE / 'sender.py'), protocol, sent.hex()])} {{port}}"
 
 
-def server_at_port(program: str, *arguments: str) -> Callable[[Path], AbstractContextManager[dict[str, Any]]]:
+def server_at_port(
+    program: str, *arguments: str, scheme: str = "tcp"
+) -> Callable[[Path], AbstractContextManager[dict[str, Any]]]:
     """A server of several, in one program that prints their names and ports; the first argument is the name."""
 
     @contextmanager
@@ -168,7 +195,7 @@ def server_at_port(program: str, *arguments: str) -> Callable[[Path], AbstractCo
         command = [sys.executable, str(HERE / program), *words]
         with started(command, is_ready=lambda: "ready" in log.read_text(), log=log, env=environment):
             ports = dict(re.findall(r"^(\w+) (\d+)$", log.read_text(), re.MULTILINE))
-            yield {"client": ports[name]}
+            yield {"client": f"{scheme}:{ports[name]}"}
 
     return running
 
@@ -198,11 +225,18 @@ def catalogue() -> Iterator[PlantedBug]:
         options = {"sessions": bug.sessions, "guided": False}
         at = server_at_port("pop3_bugs.py", bug.name)
         yield PlantedBug(f"pop3 {bug.name}", bug.finding, "pop3", options, at)
-    for protocol, peers in (("redis", redis_bugs.BUGS), ("mqtt", mqtt_bugs.BUGS)):
-        for bug in peers:
-            unguided: dict[str, Any] = {"sessions": bug.sessions, "guided": False, "timeout": 2.0}
-            at = server_at_port(f"{protocol}_bugs.py", bug.name)
+    for protocol, scheme, seconds, program in SMALL_SERVERS:
+        for bug in program.BUGS:
+            unguided: dict[str, Any] = {"sessions": bug.sessions, "guided": False, "timeout": seconds}
+            at = server_at_port(f"{program.__name__}.py", bug.name, scheme=scheme)
             yield PlantedBug(f"{protocol} {bug.name}", bug.finding, protocol, unguided, at)
+    for bug in tftp_bugs.BUGS:
+        words = [sys.executable, "-S", str(HERE / "tftp_bugs.py"), bug.name]
+        command = f"env PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)} {{port}}"
+        # The files stay from session to session; a finding is that of one session if there are none at first.
+        anew: dict[str, Any] = {"sessions": 3 * bug.sessions, "guided": False, "timeout": 1.0}
+        anew |= {"target": command, "client": "udp:{port}", "restart": "session"}
+        yield PlantedBug(f"tftp {bug.name}", bug.finding, "tftp", anew)
     for bug in ftp_bugs.SERVERS:
         at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
         yield PlantedBug(f"ftp {bug.name}", bug.finding, "ftp", {"sessions": bug.sessions, **HASTE}, at)
@@ -223,7 +257,7 @@ def catalogue() -> Iterator[PlantedBug]:
         words = [sys.executable, str(HERE.parent / "servers" / "web_model.py"), *weak.rules]
         command = f"env PORT={{port}} PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)}"
         # The model counts its reports from session to session; a finding is that of one session if it begins anew.
-        anew: dict[str, Any] = {"sessions": weak.sessions, "target": command, "restart": "session"}
+        anew = {"sessions": weak.sessions, "target": command, "restart": "session"}
         yield PlantedBug(f"llm {weak.name}", weak.finding, "llm", anew, key_to_the_model)
     yield from wrong_clients()
 
@@ -247,6 +281,10 @@ def wrong_clients() -> Iterator[PlantedBug]:
         for each in wrong:
             command = sender_of(each.sent, "udp" if protocol == "udp" else "tcp")
             yield PlantedBug(f"{spec} client, {each.name}", each.finding, spec, {"target": command, **how})
+    broker = {"server": "Broker=tcp:{port}", "sessions": 1, "patience": 1.0}
+    for each in mqtt_client_bugs.BUGS:
+        command = sender_of(each.sent, "tcp")
+        yield PlantedBug(f"mqtt client, {each.name}", each.finding, "mqtt_clients", {"target": command, **broker})
 
 
 def _client(name: str, spec: str, program: str, bug: Any, **options: Any) -> PlantedBug:
@@ -290,7 +328,7 @@ def main(names: list[str]) -> None:
     """Survey the bugs, and print a line for each, and the totals."""
     seen = []
     for bug in catalogue():
-        if not names or any(name in bug.name for name in names):
+        if not names or bug.name.startswith(tuple(names)):
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     seen.append(survival_of(bug, Path(folder) / "it"))

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 from catalogue import Bug
 
-# Nobody is at the port that was told, or nobody comes there. That is found and told; but it is not known who named the
-# port, the peer or the spec, and so the peer is not blamed.
-UNDECIDED = 4
-
 SERVERS = (
     Bug("AnyPassword", 5, "unexpected response"),
     Bug("AnyUser", 3, "unexpected response"),
@@ -22,8 +18,8 @@ SERVERS = (
     Bug("TwiceDone", 3, "out of turn"),
     Bug("BareNewline", 3, "unexpected response"),
     Bug("NoGoodBye", 2, "connection closed"),
-    Bug("WrongPort", 2, "connection refused", UNDECIDED),
-    Bug("SwappedBytes", 3, "connection refused", UNDECIDED),
+    Bug("WrongPort", 2, "wrong address"),
+    Bug("SwappedBytes", 3, "wrong address"),
     Bug("NeedlessAddress", 2, "unexpected response"),
     Bug("NoPreliminary", 2, "unexpected response"),
     Bug("CutShort", 6, "connection closed"),
@@ -46,7 +42,7 @@ CLIENTS = (
     Bug("Guesses", 1, "constraint violated"),
     Bug("NoPort", 2, "unexpected response"),
     Bug("OldPort", 5, "unexpected response"),
-    Bug("OtherPort", 5, "unreachable", UNDECIDED),
+    Bug("OtherPort", 5, "no response"),
     Bug("NoFallback", 5, "unexpected response"),
     Bug("NeverEnds", 10, "no response"),
     Bug("TooSoon", 5, "out of turn"),

@@ -18,8 +18,6 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Thread
 from typing import Protocol
 
-from servers.common import started
-
 
 class StreamSession(Protocol):
     """The server's side of one connection."""
@@ -78,11 +76,15 @@ def serve_streams(kinds: Sequence[type[StreamSession]]) -> None:
 
 
 def serve_datagrams(kinds: Sequence[type[DatagramSession]], *, fresh_ports: bool = False) -> None:
-    """The same for datagrams; with fresh ports, each session is answered from a port of its own, as in TFTP."""
+    """The same for datagrams; with fresh ports, each session is answered from a port of its own, as in TFTP.
+
+    If the program is given the name and the port of one, it serves that alone.
+    """
+    name, port = (sys.argv[1], int(sys.argv[2])) if len(sys.argv) == 3 else ("", 0)
     threads = []
-    for kind in kinds:
+    for kind in [kind for kind in kinds if name in ("", kind.__name__)]:
         listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        listening.bind(("127.0.0.1", 0))
+        listening.bind(("127.0.0.1", port))
         print(*([kind.__name__] if len(kinds) > 1 else []), listening.getsockname()[1])
         serve = _serve_callers if fresh_ports else _serve_addresses
         threads.append(Thread(target=serve, args=(kind, listening)))
@@ -128,6 +130,8 @@ def _serve_caller(session: DatagramSession, own: socket.socket, data: bytes) -> 
 @contextmanager
 def ports_of(program: Path, folder: Path) -> Iterator[dict[str, str]]:
     """Where the servers of a program are, by their names, while it runs."""
+    from servers.common import started  # pytest and more, which the servers themselves do not need
+
     log = folder / "log"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     ready = lambda: "ready" in log.read_text()  # noqa: E731

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from servers.common import PLACES, free_port, greets, started, written
-from servers.ftp import NOBODY
+from servers import dovecot as dovecot_server
 from servers.web import WebServer, web_server
 
-HERE = Path(__file__).parent
-SMALL = HERE / "pop3_small.py"
+SMALL = Path(__file__).parent / "pop3_small.py"
 
 # Only root can let it serve the letters of somebody else.
 needs_dovecot = pytest.mark.servers("dovecot", root=True)
 
 
-@contextmanager
-def dovecot() -> Iterator[WebServer]:
-    """Dovecot 2.3 with a Maildir. Needs root; a path that is too long for its sockets is no good."""
-    with tempfile.TemporaryDirectory(prefix="dovecot") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        port = free_port()
-        written("pop3", folder, port)
-        for path in (folder / "home", *(folder / "home").rglob("*")):
-            os.chown(path, NOBODY, NOBODY)
-        command = [shutil.which("dovecot", path=PLACES) or "dovecot", "-F", "-c", str(folder / "dovecot.conf")]
-        with started(command, is_ready=partial(greets, port, b"+OK "), log=folder / "log"):
-            yield WebServer(port)
+def dovecot() -> AbstractContextManager[WebServer]:
+    return dovecot_server.dovecot("pop3", b"+OK ")
 
 
-@contextmanager
-def small() -> Iterator[WebServer]:
+def small() -> AbstractContextManager[WebServer]:
     """The one that is made wrong elsewhere."""
-    with web_server(SMALL) as server:
-        yield server
+    return web_server(SMALL)

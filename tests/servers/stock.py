@@ -147,6 +147,12 @@ _LIGHTTPD = """
 sed -i 's/^server.port .*/server.port = @PORT@\\nserver.bind = "127.0.0.1"/; /use-ipv6/d' /etc/lighttpd/lighttpd.conf
 exec lighttpd -D -f /etc/lighttpd/lighttpd.conf
 """
+_APACHE = """
+printf 'Listen 127.0.0.1:@PORT@\\nServerName localhost\\n' >/etc/apache2/ports.conf
+sed -i 's/<VirtualHost .*>/<VirtualHost 127.0.0.1:@PORT@>/' /etc/apache2/sites-available/000-default.conf
+mkdir -p /var/run/apache2 /var/lock/apache2
+exec apachectl -D FOREGROUND
+"""
 
 
 def nginx() -> AbstractContextManager[StockServer]:
@@ -157,6 +163,11 @@ def nginx() -> AbstractContextManager[StockServer]:
 def lighttpd() -> AbstractContextManager[StockServer]:
     """lighttpd, likewise."""
     return running(_LIGHTTPD, is_ready=greets)
+
+
+def apache() -> AbstractContextManager[StockServer]:
+    """Apache, likewise."""
+    return running(_APACHE, is_ready=greets)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from servers.common import started
 
 HERE = Path(__file__).parent
 QUOTES = HERE / "web_quotes.py"
+SMALL = HERE / "http_small.py"
 MODEL = HERE / "web_model.py"
 
 
@@ -46,6 +47,13 @@ def web_server(program: Path, *arguments: str) -> Iterator[WebServer]:
 def quotes_api() -> Iterator[WebServer]:
     """The API of quotes as it should be."""
     with web_server(QUOTES) as server:
+        yield server
+
+
+@contextmanager
+def small_site() -> Iterator[WebServer]:
+    """A server of HTTP with one page."""
+    with web_server(SMALL) as server:
         yield server
 
 

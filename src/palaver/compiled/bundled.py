@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import palaver
@@ -10,6 +11,7 @@ import palaver
 _FOLDER = Path(palaver.__file__).parent / "specs"
 
 
+@cache
 def bundled() -> Mapping[str, Path]:
     """The bundled specs, by name."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.fan"))}

@@ -165,12 +165,15 @@ def set_up(port):
     if ClientData.instance().is_fuzzer_controlled():
         ClientData.instance().open(port)
     else:
-        port = free_port()  # whatever was chosen: somebody may be there
+        port = free_port(port)
         ServerData.instance().open(port)
     return port
 
 
-def free_port():
+# Whatever was chosen: somebody may be there. If nothing is sent, nobody is disturbed, and a seed gives the same bytes.
+def free_port(chosen):
+    if not getattr(Client.instance(), "is_in_session", True):
+        return max(chosen % 65536, 1)
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
 
@@ -298,3 +301,21 @@ class ClientClose(CloseEnd):
 class ServerClose(CloseEnd):
     def __init__(self):
         super().__init__("Server")
+
+
+# --- What is no part of the session -----------------------------------------------------------------------------------
+
+# For `palaver talk --beyond`; the first of these that fits decides. Whatever RFC 959 (4.1), 2228, 2389, 2428, 2640, 3659
+# and 7151 let be sent is allowed, in any order. So is what is not printable ASCII: commands are read as Telnet does
+# (RFC 959, 5.3), which may take it for nothing. The rest must be refused (5.4), and changes nothing.
+<beyond>         ::= <allowed> | <unasked> | <misspelt>
+<allowed>        ::= <Client:Server:any_command> | <Client:Server:any_odd>
+<unasked>        ::= <Client:Server:any_pass> <Server:Client:superfluous> <Server:Client:hung_up>?
+<misspelt>       ::= <Client:Server:any_line> (<Server:Client:not_a_command> <Server:Client:hung_up>? | <Server:Client:hung_up>)
+<any_command>    ::= r"(?i:(USER|ACCT|CWD|XCWD|SMNT|PORT|EPRT|TYPE|STRU|MODE|RETR|STOR|APPE|ALLO|REST|RNFR|RNTO|DELE|RMD|XRMD|MKD|XMKD|SITE|OPTS|SIZE|MDTM|MFMT|MFCT|MFF|AUTH|ADAT|PBSZ|PROT|LANG|HOST|CLNT|LPRT|AVBL|HASH|ESTA|ESTP|MAIL|MLFL|MRSQ|MRCP|MSAM|MSND|MSOM) +[ -~]+|(LIST|NLST|STAT|HELP|EPSV|STOU|MLSD|MLST|ALLO|NOOP|CDUP|XCUP|REIN|QUIT|PASV|LPSV|SYST|ABOR|PWD|XPWD|FEAT|CCC|MIC|CONF|ENC|CSID|THMB|COMB|RANG)( [ -~]*)?)[ ]*" "\r\n"
+<any_odd>        ::= r"[^\r\n]*[^ -~\r\n][^\r\n]*" "\r\n"
+<any_pass>       ::= r"(?i:PASS)( [ -~]*)?" "\r\n"
+<any_line>       ::= r"[^\r\n]*" "\r\n"
+<superfluous>    ::= r"([2-5][0-9]{2}-[^\r\n]*\r\n([^\r\n]*\r\n)*)?(202|230|332|421|5[0-9]{2})( [^\r\n]*)?" "\r\n"
+<not_a_command>  ::= r"([45][0-9]{2}-[^\r\n]*\r\n([^\r\n]*\r\n)*)?[45][0-9]{2}( [^\r\n]*)?" "\r\n"
+<hung_up>        ::= ""

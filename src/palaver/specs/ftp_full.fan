@@ -261,7 +261,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 
 def announce(port):
     if ClientData.instance().is_fuzzer_controlled():
-        port = free_port()
+        port = free_port(port)
         ClientData.instance().open(port, ConnectionMode.OPEN)
     else:
         ServerData.instance().open(port, ConnectionMode.CONNECT)

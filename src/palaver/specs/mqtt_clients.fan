@@ -25,7 +25,8 @@ include('mqtt.fan')
 <subscribing>   ::= <Client:Broker:subscribe> <Broker:Client:suback> <news>{1,3} <ending>?
 <news>          ::= <Broker:Client:delivery0> | <Broker:Client:delivery1> <Client:Broker:puback>
 <ending>        ::= <Client:Broker:unsubscribe> <Broker:Client:unsuback>
-<parting>       ::= <Client:Broker:disconnect>? <Client:Broker:connection_closed>
+# The connection of who leaves while a delivery is on its way is reset.
+<parting>       ::= <Client:Broker:disconnect>? <Client:Broker:connection_ended>
 
 # A client may look whether the broker is still there.
 <at_any_time>   ::= <Client:Broker:pingreq> <Broker:Client:pingresp>

@@ -177,7 +177,10 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 # must be answered so (4.2.4), and the session goes on as if it had not been said. A server may always say 421 and
 # leave (3.8), or 221 to who does not speak SMTP, as Postfix does. AUTH and MAIL are not judged: they are forbidden only
 # after a login, and inside of a transaction (RFC 4954, 4; RFC 5321, 4.1.4).
-<beyond>          ::= <allowed> | <early_rcpt> | <early_data> | <misspelt>
+# A client that hears what is no reply must not take it for one: it leaves, or begins anew (4.2, 4.3.2).
+<beyond>          ::= <allowed> | <replies> | <no_reply> | <early_rcpt> | <early_data> | <misspelt>
+<replies>         ::= <Server:any_reply>
+<no_reply>        ::= <Server:any_words> (<Client:retreat> | <Client:hung_up>)
 <allowed>         ::= <Client:any_at_any_time> | <Client:any_auth> | <Client:any_mail>
 <early_rcpt>      ::= <Client:any_rcpt> <Server:bad_order> <Server:hung_up>?
 <early_data>      ::= <Client:any_data> <Server:bad_order> <Server:hung_up>?
@@ -189,6 +192,9 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 <any_auth>        ::= r"(?i:auth) [A-Za-z0-9_-]+( [A-Za-z0-9+/=]+)?[ \t]*" "\r\n"
 <any_data>        ::= r"(?i:data)[ \t]*" "\r\n"
 <any_line>        ::= r"[^\r\n]*" "\r\n"
+<any_reply>       ::= r"([2-5][0-9]{2}-[^\r\n]*\r\n)*[2-5][0-9]{2}( [^\r\n]*)?" "\r\n"
+<any_words>       ::= r"[^\r\n]*" "\r\n"
+<retreat>         ::= r"(?i:quit|rset|noop|(helo|ehlo|auth) [^\r\n]*|\*)" "\r\n"
 <bad_order>       ::= r"([45][0-9]{2}-[\t -~]*\r\n)*(421|45[0-9]|50[0-4]|521|53[0-9]|55[0-9])( [\t -~]*)?" "\r\n"
 <goodbye>         ::= r"(221-[\t -~]*\r\n)*221( [\t -~]*)?" "\r\n"
 <bad_command>     ::= r"([45][0-9]{2}-[\t -~]*\r\n)*(50[0-4]|521|53[0-9]|55[0-9])( [\t -~]*)?" "\r\n"
