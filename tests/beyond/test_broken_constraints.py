@@ -30,10 +30,11 @@ def test_a_server_that_checks_everything_is_not_suspected(parcels: palaver.Spec)
 
 @pytest.mark.parametrize("server", UNCHECKED, ids=lambda kind: kind.__name__)
 def test_a_constraint_that_is_not_checked_is_found(parcels: palaver.Spec, server: type[Parcels]) -> None:
-    found = first_violation(parcels, server, 120, beyond=0.6)
+    found = first_violation(parcels, server, 300, beyond=0.6)
     assert found is not None
     assert found.kind is FindingKind.ACCEPTED
-    assert "(constraint)" in found.message
+    # A number at one of its extremes breaks the same constraint.
+    assert "(constraint)" in found.message or "(extreme)" in found.message
 
 
 def test_numbers_are_wrong_by_one_first(parcels: palaver.Spec) -> None:

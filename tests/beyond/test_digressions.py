@@ -64,7 +64,7 @@ class LeavesAfterRefusal(StrictMail):
 
 
 def test_a_strict_server_is_not_suspected() -> None:
-    campaign = talked("smtp", StrictMail, 25)
+    campaign = talked("smtp", StrictMail, 35)
     assert campaign.findings == []
     wrong = campaign.sessions.wrong
     assert wrong is not None

@@ -1,10 +1,11 @@
-"""Mail servers with a defect that only wrong messages show are found out; the strict one is not suspected."""
+"""Servers with a defect that only wrong messages show are found out; the strict ones are not suspected."""
 
 from __future__ import annotations
 
 import pytest
 from beyond_bugs import BUGS, BeyondBug
 from beyond_peers import first_violation, talked
+from pop3_beyond_bugs import POP3_BUGS, StrictMailbox
 
 from servers.mail_strict import StrictMail
 
@@ -12,10 +13,22 @@ from servers.mail_strict import StrictMail
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.server.__name__)
 def test_a_defect_is_found_by_wrong_messages(bug: BeyondBug) -> None:
-    # Plans for pairs of messages lead to states that random walks seldom come to.
-    found = first_violation("smtp", bug.server, 300, goal="history")
+    found = first_violation("smtp", bug.server, 300, goal=bug.goal, seed=bug.seed)
     assert found is not None
     assert found.kind.label == bug.finding
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", POP3_BUGS, ids=lambda bug: bug.server.__name__)
+def test_a_defect_of_a_mailbox_is_found_by_wrong_messages(bug: BeyondBug) -> None:
+    found = first_violation("pop3", bug.server, 400, goal="beyond")
+    assert found is not None
+    assert found.kind.label == bug.finding
+
+
+@pytest.mark.slow
+def test_the_strict_mailbox_is_not_suspected_in_long_runs() -> None:
+    assert talked("pop3", StrictMailbox, 150, seed=2).findings == []
 
 
 @pytest.mark.slow

@@ -14,9 +14,15 @@ MAX_FIELD_BYTES: Final = 65_537
 UNJUDGED_SHARE: Final = 0.25
 # The share of our messages that are wrong, unless another is asked for.
 DEFAULT_SHARE: Final = 0.35
+# The same where a wrong message is missing that is a goal.
+WANTED_SHARE: Final = 0.8
 # Derivations of a message that the constraints are asked about; one that has more counts as right.
 MAX_DERIVATIONS: Final = 64
 # Bytes of an answer in the headline of a finding.
 MAX_SHOWN_ANSWER: Final = 40
 # Of our right messages, the share that has a field at one of its bounds.
 EDGE_SHARE: Final = 0.2
+# Pieces of a message that is sent one byte at a time; the last has all that is left.
+MAX_PIECES: Final = 24
+# Seconds between two pieces of a message, so that they are not read together.
+PIECE_SECONDS: Final = 0.001

@@ -14,26 +14,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from palaver.addresses import scheme_named
 from palaver.beyond.beyond_limits import MAX_SHOWN_ANSWER
 from palaver.beyond.digression import Answer, AnswerRead, AnswerReader, Digression
 from palaver.beyond.edge_strategy import EdgeStrategy
 from palaver.beyond.membership import Place
-from palaver.beyond.mutants import operator_of
+from palaver.beyond.mutants import WrongnessKind, operator_of
+from palaver.beyond.refusal_rules import data_of
+from palaver.beyond.transport_faults import Breakage, Delivery, OutgoingPieces
 from palaver.beyond.wrong_messages import DigressionSource, WrongMessages
-from palaver.errors import Undecided
+from palaver.compiled.data import message_bytes
+from palaver.errors import PalaverError, Undecided
 from palaver.grammar.ir import BEYOND
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher
 from palaver.party import Party
 from palaver.random_source import RandomSource
 from palaver.session.engine import EndWatch, FindingDraft, OwnStep, Session, Timeouts
-from palaver.session.events import Closed, Failed, Input
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, show_data
+from palaver.session.interface import Action, Close, Closed, Failed, Input, Open, TimePassed
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import ScriptedMessage, Strategy
 from palaver.trees.node import Node, NonTerminal
+
+# The beginning of what is told of trouble below messages.
+TROUBLE = f"{WrongnessKind.TRANSPORT.value}: "
+SECOND_CONNECTION = Delivery.SECOND_CONNECTION.value
 
 
 class DigressingSession(Session):
@@ -64,15 +72,21 @@ class DigressingSession(Session):
         self._has_ended = False  # the connection, while the digression goes on
         self._may_close = False  # the peer, as its last answer says
         self._answer_at = 0.0  # the time when the answer is judged as it is then
+        self._pieces = OutgoingPieces(self._connections.send)
+        self._second: str | None = None  # the name of a second connection
 
     # --- the proposal -------------------------------------------------------------------------------------------------
 
     def _made(self) -> Callable[[], None] | None:
+        if not self._pieces.is_waiting:
+            self._pieces.flush()
         proposed = self._proposed()
         return super()._made() if proposed is None else partial(self._digress, proposed)
 
     def _proposed(self) -> Digression | None:
         """A wrong message, if only we can send now, and it is known who would answer."""
+        if self._pieces.how is not None or self._second is not None:
+            return None  # one kind of trouble at a time, so that it is known what has caused a finding
         closing = self._setup.closing
         moves = [move for move in self._forecast.moves if move.symbol not in closing]
         senders = {move.sender for move in moves}
@@ -82,11 +96,19 @@ class DigressingSession(Session):
         peers = self._roles.senders_to(party)
         if len(peers) != 1 or not self._roles.has_connection(party):
             return None
+        if not self._connections.is_open(party.party_name) or not self._may_answer(peers[0]):
+            return None
         self._peer = peers[0]
         self._turns += 1
         place = self._place(party, moves)
         number = sum(said.is_ours and not said.aside for said in self.said)
         return self._source.propose(place, number, self._aside_chance / self._turns)
+
+    def _may_answer(self, peer: str) -> bool:
+        """Return True if a peer has something left to say; else it may hang up before it hears us."""
+        closing = self._setup.closing
+        theirs = {move.symbol for move in self._setup.forecaster.messages if move.sender == peer} - closing
+        return all(not theirs.isdisjoint(hypothesis.ahead) for hypothesis in self._forecast.hypotheses)
 
     def _place(self, party: Party, moves: list[MessageType]) -> Place:
         link = self._roles.link(party)
@@ -97,7 +119,17 @@ class DigressingSession(Session):
             *(moves, self._matcher_here, self._history.allows, end, is_datagram),
             bounded=bounded,
             broken=self._breaker.make,
+            right=None if is_datagram else self._right,
+            is_program=party.party_name == "In",
+            has_wrong_messages=any(said.aside for said in self.said),
         )
+
+    def _right(self, move: MessageType) -> bytes | None:
+        """The bytes of a right message."""
+        try:
+            return data_of(self._history.make(move)) or None
+        except PalaverError:  # code of the spec cannot make it
+            return None
 
     def _matcher_here(self, symbol: str, *, bounded: bool = False) -> Matcher:
         setup = self._setup
@@ -113,11 +145,66 @@ class DigressingSession(Session):
         return wanted if self._history.make(move, wanted) is not None else None
 
     def _digress(self, digression: Digression) -> None:
-        """Send a wrong message."""
-        self._open, self._has_ended = digression, False
-        self._connections.send(self._roles.party(digression.sender).party_name, digression.data)
+        """Send a wrong message, or let something go wrong below the next ones."""
+        link = self._roles.party(digression.sender).party_name
+        if digression.delivery is None:
+            self._open, self._has_ended = digression, False
+            self._connections.send(link, digression.data)
+        elif digression.delivery is Delivery.SECOND_CONNECTION:
+            self._connect_again(link)
+        else:
+            self._pieces.how = digression.delivery
         self._tell(digression.sender, digression.recipient, digression.symbol, digression.data, digression.aside)
         self._clock.mark_message()
+        if digression.fault is not None:
+            self._break_off(digression, link, digression.fault.end)
+
+    def _break_off(self, digression: Digression, link: str, end: Breakage) -> None:
+        """End a connection as a fault says, unless that waits for the answer."""
+        if end is Breakage.FINISHED:
+            self._connections.finish(link)
+        elif end in (Breakage.RESET, Breakage.CLOSED):
+            self._connections.close(link, abruptly=end is Breakage.RESET)
+            self._leave(digression, b"")
+
+    def _connect_again(self, link: str) -> None:
+        """Open a second connection to the same place, of which the dialogue knows nothing."""
+        place = self._roles.link(self._roles.party(link))
+        if place is not None and place[1] == "connect" and self._second is None:
+            self._second = f"{link} beside"
+            self._connections.beside(Open(self._second, *place))
+
+    def _end(self, step: OwnStep) -> None:
+        if not self.is_over:
+            self._pieces.flush()
+            if self._second is not None:
+                self._connections.beside(Close(self._second))
+        super()._end(step)
+
+    def _finish(self) -> None:
+        self._pieces.flush()
+        super()._finish()
+
+    def say(self, party: Party, message: Any, recipient: str | None) -> None:
+        """Send a message of a party, in pieces if that is wanted."""
+        is_whole = getattr(party, "close_post_transmit", False) or not self._roles.has_connection(party)
+        if is_whole or party.party_name == "TimerControl" or self._pieces.how is None:
+            super().say(party, message, recipient)
+            return
+        moves = self._forecast.moves
+        may_join = bool(moves) and all(self._roles.is_ours(move.sender) for move in moves)
+        may_join = may_join and not self._history.can_end
+        self._pieces.take(self._clock.now, party.party_name, message_bytes(message), may_join=may_join)
+
+    def stop(self, party: Party) -> None:
+        """Close the connection of a party."""
+        self._pieces.flush()
+        super().stop(party)
+
+    def secure(self, party: Party, **options: str) -> None:
+        """Encrypt the connection of a party from here on."""
+        self._pieces.flush()
+        super().secure(party, **options)
 
     def _tell(self, sender: str, recipient: str | None, symbol: str, data: bytes, aside: str) -> None:
         """Add a message beside the dialogue."""
@@ -129,6 +216,12 @@ class DigressingSession(Session):
         )
 
     # --- the answer ---------------------------------------------------------------------------------------------------
+
+    def handle(self, event: Input) -> list[Action]:
+        """Take in an event, unless it is about the second connection."""
+        if self._second is not None and not isinstance(event, TimePassed) and event.link == self._second:
+            return []
+        return super().handle(event)
 
     def _process(self, event: Input) -> None:
         is_end = isinstance(event, Closed | Failed) and event.link == self._link
@@ -143,14 +236,15 @@ class DigressingSession(Session):
     @property
     def _link(self) -> str:
         """The connection by which the latest wrong message was sent."""
-        ours = [said for said in self.said if said.is_aside and said.is_ours] if self._peer else []
+        ours = [said for said in self.said if said.is_aside and said.is_ours and said.data] if self._peer else []
         return self._roles.party(ours[-1].sender).party_name if ours else ""
 
     @property
     def deadline(self) -> float | None:
         """The time when the session wants `TimePassed` if nothing happens before."""
         if self._open is None or self.is_over:
-            return super().deadline
+            times = [at for at in (super().deadline, self._pieces.due_at) if at is not None and not self.is_over]
+            return min(times, default=None)
         return self._answer_at if self.ends_at is None else min(self._answer_at, self.ends_at)
 
     def _go_on(self) -> None:
@@ -158,8 +252,12 @@ class DigressingSession(Session):
             self._read_answer(self._open)
         if self.is_over:
             return
+        if self._pieces.go_on(self._clock.now):
+            self._clock.mark_message()
         if self._open is None:
             super()._go_on()
+            if self._pieces.is_waiting and not self.wants_to_send:
+                self._pieces.flush()
         elif self._clock.has_reached(self.ends_at):
             self._cut(self._allowance.out_of_time())
 
@@ -169,6 +267,8 @@ class DigressingSession(Session):
         clock = self._clock
         if digression.judgement is None:
             self._answer_at = clock.quiet_at
+            if data and digression.fault is not None and digression.fault.end is Breakage.CLOSED_AT_ANSWER:
+                self._connections.close(self._link)
             if data or self._has_ended or clock.is_quiet:
                 self._leave(digression, data)
             return
@@ -215,8 +315,16 @@ class DigressingSession(Session):
         self._open = None
         self._may_close = read.may_close
         self._clock.mark_message()
-        if self._has_ended:  # it was refused, and the connection closed, before we could read either
+        if self._has_ended or self._is_server:
+            # It was refused, and the connection closed, before we could read either; or it was our answer that was
+            # wrong: what the client does then is another way than that of the session.
             self._end(OwnStep.FINISH)
+
+    @property
+    def _is_server(self) -> bool:
+        """True if the peer has come to us, as clients do."""
+        place = self._roles.link(self._roles.party(self._link)) if self._link else None
+        return place is not None and place[1] == "listen"
 
     def _judge_close(self, digression: Digression, read: AnswerRead) -> None:
         """The connection has ended before the answer was complete."""
@@ -230,11 +338,16 @@ class DigressingSession(Session):
         """End the session after a message that nothing is known to be wrong about, whatever was answered."""
         if data:
             self._tell(self._peer, None, BEYOND, data, "answer")
-        elif self._has_ended and digression.data.endswith(self._wrong.end_of(digression.sender) or b"\0"):
+        elif self._is_unanswered(digression):
             text = "was answered by the end of the connection"
             self._report(digression, FindingKind.CLOSED, text, b"", AnswerRead())
         self._open = None
         self._end(OwnStep.FINISH)
+
+    def _is_unanswered(self, digression: Digression) -> bool:
+        """Return True if the peer has ended the connection although a message was complete."""
+        is_complete = digression.data.endswith(self._wrong.end_of(digression.sender) or b"\0")
+        return self._has_ended and is_complete and digression.fault is None and not self._is_server
 
     # --- findings -----------------------------------------------------------------------------------------------------
 
@@ -250,6 +363,7 @@ class DigressingSession(Session):
         judgement = digression.judgement
         what = f"{digression.message}, {digression.what} ({digression.kind.value}), {text}"
         is_note = kind is FindingKind.CLOSED and (judgement is None or not self._wrong.sees_target)
+        is_note = is_note or (self._is_server and not got)  # a client may wait for what it can read
         rule = BEYOND if judgement is None else f"{BEYOND} ::= … | {judgement.alternative} | …"
         answer = "another message" if read.symbol else "no message" if got else "nothing"
         operator = operator_of(digression.what)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from palaver.beyond.mutants import WrongnessKind
 from palaver.beyond.refusal_rules import JudgedMessage
+from palaver.beyond.transport_faults import Delivery, TransportFault, delivery_called, fault_called
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.matching.matcher import Matcher
 from palaver.session.findings import FindingKind
@@ -30,6 +31,16 @@ class Digression:
     message: str  # the symbol of the message that it was made from
     what: str  # what is wrong about it
     judgement: JudgedMessage | None = None
+
+    @property
+    def fault(self) -> TransportFault | None:
+        """The way in which its connection breaks, if that is what is wrong."""
+        return fault_called(self.what) if self.kind is WrongnessKind.TRANSPORT else None
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """The way in which the next message is sent, if that is all there is to it."""
+        return delivery_called(self.what) if self.kind is WrongnessKind.TRANSPORT else None
 
     @property
     def aside(self) -> str:

@@ -59,6 +59,11 @@ class Place:
     bounded: Callable[[str], Matcher] | None = None
     # A message that breaks one constraint, and which; the number rotates what is broken. None: none was found.
     broken: Callable[[MessageType, int], tuple[Node, str] | None] | None = None
+    # The bytes of a right message; None: none was found, or connections cannot break here.
+    right: Callable[[MessageType], bytes | None] | None = None
+    is_program: bool = False  # that is talked to by its standard input and output
+    # What was said before: one kind of trouble at a time, so that it is known which one has caused a finding.
+    has_wrong_messages: bool = False
 
 
 def prove(place: Place, data: bytes) -> MembershipProof:

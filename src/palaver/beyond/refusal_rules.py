@@ -115,6 +115,18 @@ class RefusalRules:
         """Those of these messages that fit the last alternative, or none: where they may be said, anything may be."""
         return [move for move in moves if not self.classes_of(move).isdisjoint((None, self.last))]
 
+    def is_about(self, sender: str, symbol: str) -> bool:
+        """Return True if an alternative is about a message of the session that breaks a constraint."""
+        judged = self._about(sender, symbol)
+        return judged is not None and not judged.is_legal
+
+    def is_judged(self, sender: str, data: bytes, moves: Sequence[MessageType]) -> bool:
+        """Return True if a message is known to be wrong where these may be said."""
+        try:
+            return self.judge(sender, data, moves) is not None
+        except Undecided:
+            return False
+
     def judge(
         self, sender: str, data: bytes, moves: Sequence[MessageType], broken: str | None = None
     ) -> JudgedMessage | None:

@@ -9,17 +9,18 @@ crash, a hang or a report of a sanitizer is all that counts.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from palaver.beyond.beyond_limits import DEFAULT_SHARE, MUTANTS_TRIED, UNJUDGED_SHARE
+from palaver.beyond.beyond_limits import DEFAULT_SHARE, MUTANTS_TRIED, UNJUDGED_SHARE, WANTED_SHARE
 from palaver.beyond.digression import Digression, parse_aside
 from palaver.beyond.extremes import FieldExtremes
 from palaver.beyond.membership import Membership, Place, prove
 from palaver.beyond.mutants import MAKERS, Mutant, MutantMaker, WrongnessKind, spans_of
 from palaver.beyond.refusal_rules import RefusalRules, common_end, data_of
+from palaver.beyond.transport_faults import cut, delivery_of, fault_of
 from palaver.errors import Undecided
 from palaver.grammar.ir import BEYOND
 from palaver.matching.forecaster import MessageType
@@ -30,6 +31,10 @@ from palaver.session.strategy import ScriptLine
 __all__ = [
     "DEFAULT_SHARE", "Cell", "Digression", "DigressionSource", "Place", "ScriptedDigressions", "Tally", "WrongMessages",
 ]  # fmt: skip
+
+
+# What trouble below messages is about: from then on, all of them.
+ANY_MESSAGE = "all messages from here on"
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,20 @@ class Tally:
     judged: int = 0
     unjudged: int = 0
     refused: int = 0
+
+
+class CellLedger(Protocol):
+    """Counts the cells that were covered, and knows which are missing."""
+
+    @property
+    def is_goal(self) -> bool:
+        """True if those that are missing are wanted."""
+
+    def missing_at(self, place: tuple[str, ...]) -> list[tuple[str, str]]:
+        """The kinds and messages at a place that are missing, where a session is now."""
+
+    def note(self, place: tuple[str, ...], kind: str, message: str, cause: str) -> None:
+        """A wrong message was tried; the cause why it will not be judged, or "" if it will."""
 
 
 class DigressionSource(Protocol):
@@ -84,6 +103,8 @@ class WrongMessages:
         self.cells: Counter[Cell] = Counter()  # of the messages that were judged
         self._tried: Counter[Cell] = Counter()
         self._turns: Counter[tuple[WrongnessKind, str]] = Counter()  # by kind and message
+        self.ledger: CellLedger | None = None
+        self._cause = ""  # why the latest wrong message is not judged
         self.tally = Tally()
         self._extremes = FieldExtremes(setup.spec)
         self._makers: dict[WrongnessKind, MutantMaker] = {**MAKERS, WrongnessKind.EXTREME: self._extremes.outside}
@@ -101,18 +122,60 @@ class WrongMessages:
 
     def propose(self, place: Place, number: int, chance: RandomSource) -> Digression | None:
         """A wrong message where few of its kind were tried, or None."""
-        if chance.random() >= self.share or not place.moves:
+        if not place.moves:
+            return None
+        state = tuple(sorted({move.symbol for move in place.moves}))
+        wanted = self._wanted(state, place)
+        if chance.random() >= (max(self.share, WANTED_SHARE) if wanted else self.share):
             return None
         sender, recipient = place.moves[0].sender, place.moves[0].recipient
         may_be_last = chance.random() < UNJUDGED_SHARE
-        state = tuple(move.symbol for move in place.moves)
+        if not may_be_last:  # what ends the session would keep it from places that are farther away
+            wanted = [each for each in wanted if each[0] != WrongnessKind.TRANSPORT.value]
         for attempt in range(MUTANTS_TRIED):
-            cell = self._next_cell(state, sender, chance / attempt)
-            mutant = self._mutant(cell, place, chance / attempt)
+            # Streams of their own: else the numbers that choose a kind would choose the sample as well.
+            cell = self._next_cell(state, place, chance / attempt / "cell", wanted)
+            if cell.kind == WrongnessKind.TRANSPORT.value:
+                found = self._troubled(
+                    cell, place, chance / attempt / "mutant", may_be_last=may_be_last or bool(wanted)
+                )
+                self._note(cell, "" if found is not None and found.fault is not None else "no connection was broken")
+                return found
+            self._cause = "no such message was found"
+            mutant = self._mutant(cell, place, chance / attempt / "mutant")
             found = None if mutant is None else self.proved(place, mutant, cell.message, (sender, recipient))
+            self._note(cell, self._cause if found is None or found.judgement is None else "")
             if found is not None and (found.judgement is not None or may_be_last):
                 return self._counted(cell, found)
         return None
+
+    def _wanted(self, state: tuple[str, ...], place: Place) -> list[tuple[str, str]]:
+        """The missing kinds and messages that may be tried at a place, if they are a goal."""
+        missing = [] if self.ledger is None else self.ledger.missing_at(state)
+        if self.ledger is None or not self.ledger.is_goal:
+            return []
+        kinds = {kind.value for kind in self._kinds(place, is_constrained=True)}
+        return [each for each in missing if each[0] in kinds]
+
+    def _note(self, cell: Cell, cause: str) -> None:
+        if self.ledger is not None:
+            self.ledger.note(cell.state, cell.kind, cell.message, cause)
+
+    def cells_at(self, moves: Sequence[MessageType]) -> Iterator[tuple[str, str]]:
+        """The kinds of wrongness that can be judged where these messages may be said, each with its message."""
+        sender, here = moves[0].sender, list(dict.fromkeys(move.symbol for move in moves))
+        if sender not in self._setup.by_datagram:
+            yield from ((WrongnessKind.TRANSPORT.value, symbol) for symbol in here)
+        for symbol in here:
+            if self._setup.negations(symbol) and self.rules.is_about(sender, symbol):
+                yield WrongnessKind.CONSTRAINT.value, symbol
+        if self.rules.is_empty or self.rules.anything_goes(moves):
+            return
+        yield from ((kind.value, symbol) for kind in self._makers for symbol in here)
+        elsewhere = [move.symbol for move in self.ours if move.sender == sender and move.symbol not in here]
+        for symbol in dict.fromkeys(elsewhere):
+            if any(self.rules.is_judged(sender, data, moves) for data in self.rules.samples(symbol)):
+                yield WrongnessKind.STATE.value, symbol
 
     def _counted(self, cell: Cell, digression: Digression) -> Digression:
         if digression.judgement is None:
@@ -122,14 +185,21 @@ class WrongMessages:
             self.cells[cell] += 1
         return digression
 
-    def _next_cell(self, state: tuple[str, ...], sender: str, chance: RandomSource) -> Cell:
-        """One of the cells here that were tried least, of a kind that is as likely as the others."""
-        messages = list(dict.fromkeys(state))
+    def _kinds(self, place: Place, *, is_constrained: bool) -> list[WrongnessKind]:
+        """The kinds of wrongness that there can be at a place."""
         kinds = [WrongnessKind.STATE, *self._makers]
+        kinds += [WrongnessKind.CONSTRAINT] if is_constrained else []
+        return kinds if place.right is None else [*kinds, WrongnessKind.TRANSPORT]
+
+    def _next_cell(
+        self, state: tuple[str, ...], place: Place, chance: RandomSource, wanted: list[tuple[str, str]]
+    ) -> Cell:
+        """One that is wanted, or of those that were tried least, of a kind that is as likely as the others."""
+        if wanted:
+            return Cell(state, *chance.pick(wanted))
+        messages, sender = list(dict.fromkeys(state)), place.moves[0].sender
         constrained = [symbol for symbol in messages if self._setup.negations(symbol)]
-        if constrained:
-            kinds.append(WrongnessKind.CONSTRAINT)
-        kind = chance.pick(kinds)
+        kind = chance.pick(self._kinds(place, is_constrained=bool(constrained)))
         if kind is WrongnessKind.CONSTRAINT:
             messages = constrained
         if kind is WrongnessKind.STATE:
@@ -140,6 +210,27 @@ class WrongMessages:
         cell = chance.pick([cell for cell in cells if self._tried[cell] == least])
         self._tried[cell] += 1
         return cell
+
+    def _troubled(self, cell: Cell, place: Place, chance: RandomSource, *, may_be_last: bool) -> Digression | None:
+        """A right message over a connection that breaks; or trouble below all messages from here on."""
+        move = next(move for move in place.moves if move.symbol == cell.message)
+        if not may_be_last and place.has_wrong_messages:
+            return None  # nobody could tell what has caused a finding
+        if not may_be_last:
+            turn = self._turn(WrongnessKind.TRANSPORT, ANY_MESSAGE)
+            delivery = delivery_of(turn, is_alone=place.is_program)
+            self.tally.unjudged += 1
+            return Digression(
+                move.sender, move.recipient, BEYOND, b"", WrongnessKind.TRANSPORT, ANY_MESSAGE, delivery.value
+            )
+        data = None if place.right is None else place.right(move)
+        samples = self.rules.samples(chance.pick(self.ours).symbol)
+        if not data or not samples:
+            return None
+        fault = fault_of(self._turn(WrongnessKind.TRANSPORT, "faults"), is_program=place.is_program)
+        self.tally.unjudged += 1
+        data = cut(data, fault, chance.pick(samples))
+        return Digression(move.sender, move.recipient, BEYOND, data, WrongnessKind.TRANSPORT, cell.message, fault.what)
 
     def _mutant(self, cell: Cell, place: Place, chance: RandomSource) -> Mutant | None:
         kind = WrongnessKind(cell.kind)
@@ -181,6 +272,9 @@ class WrongMessages:
     def again(self, place: Place, data: bytes, told: str) -> Digression | None:
         """A wrong message that was sent before, if it is still wrong here; `told` is what was said of it then."""
         kind, message, what = parse_aside(told)
+        if kind is WrongnessKind.TRANSPORT:  # the bytes are right
+            move = place.moves[0]
+            return Digression(move.sender, move.recipient, BEYOND, data, kind, message, what)
         parties = place.moves[0].sender, place.moves[0].recipient
         return self.proved(place, Mutant(data, kind, what), message, parties)
 
@@ -189,10 +283,13 @@ class WrongMessages:
         sender, recipient = parties
         proof = prove(place, mutant.data)
         membership = proof.membership
+        self._cause = "what was made is a right message"
         if membership in (Membership.VALID, Membership.UNKNOWN) or not mutant.data:
             return None
+        self._cause = "where it ends is not known to the peer"
         judgement = None
         if membership is Membership.WRONG:
+            self._cause = f"{BEYOND} allows it, or does not say how it is answered"
             try:
                 broken = message if message in proof.refused else None
                 judgement = self.rules.judge(sender, mutant.data, place.moves, broken)
