@@ -25,7 +25,7 @@ from common import HERE, Row, command_line, print_table
 import palaver
 from palaver.campaign.events import CoverageChanged, MessageReceived, MessageSent
 from palaver.campaign.run import Campaign
-from palaver.session.events import Action, Close, Input, Open, TimePassed
+from palaver.session.interface import Action, Close, Input, Open, TimePassed
 
 sys.path.insert(0, str(HERE.parent / "tests"))
 from servers import ftp, mqtt, pop3, redis

@@ -20,7 +20,7 @@ from palaver.compiled import load, loads
 from palaver.party import ConnectionMode
 from palaver.random_source import RandomSource
 from palaver.session.engine import Session, Timeouts
-from palaver.session.events import Opened, Received, Send, TimePassed
+from palaver.session.interface import Opened, Received, Send, TimePassed
 from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.session.strategy import RandomStrategy
 from palaver.transport.driver import drive

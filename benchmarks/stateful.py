@@ -1,11 +1,11 @@
 """How guidance copes with peers that remember: messages until all is covered, guided and at random.
 
 `make bench-stateful` prints one line for each peer of `tests/navigation/stateful_peers.py`, and for each of
-`untuned_peers.py`, which need only be covered better than by a random walk: over the seeds, the median
-of the messages until all paths of up to five symbols were covered, the least and the most, and how many of the runs
-got there; guided with `--until coverage`, and as a random walk, which uses learnt values as well. A run is stopped at
-the end of the session in which it has had 1500 messages; where the median run was stopped, its coverage is shown
-instead. A bar that is missed is shown as MISSED, and then the exit status is 1.
+`untuned_peers.py`, `everyday_peers.py` and `held_out_peers.py`, which need only be covered better than by a random
+walk: over the seeds, the median of the messages until all paths of up to five symbols were covered, the least and the
+most, and how many of the runs got there; guided with `--until coverage`, and as a random walk, which uses learnt values
+as well. A run is stopped at the end of the session in which it has had 1500 messages; where the median run was stopped,
+its coverage is shown instead. A bar that is missed is shown as MISSED, and then the exit status is 1.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "navigation"))
+from everyday_peers import EVERYDAY
+from held_out_peers import HELD_OUT
 from stateful_peers import PEERS, stateful_campaign
 from untuned_peers import UNTUNED
 
 from palaver.campaign.events import SessionEnded
 
 MOST_MESSAGES = 1500
+
+NOBODY_TUNED_FOR = (*UNTUNED, *EVERYDAY, *HELD_OUT)
 
 LEAST_FULL = 0.95  # of all guided runs
 MOST_MEDIAN = 200  # messages
@@ -85,7 +89,7 @@ def run(name: str, seed: int, *, is_guided: bool) -> Outcome:
 
 def missed(name: str, guided: Runs, walks: Runs) -> Iterator[str]:
     """The bars that a peer misses."""
-    if name in UNTUNED:
+    if name in NOBODY_TUNED_FOR:
         if guided.share < walks.share:
             yield "as much as a random walk"
         return
@@ -112,14 +116,14 @@ def main() -> int:
     for name in names:
         guided = Runs([run(name, seed, is_guided=True) for seed in seeds])
         walks = Runs([] if arguments.no_random else [run(name, seed, is_guided=False) for seed in seeds])
-        full += guided.full if name not in UNTUNED else 0
+        full += guided.full if name not in NOBODY_TUNED_FOR else 0
         bars = list(missed(name, guided, walks)) if walks.outcomes else []
         ratio = guided.median / walks.median if walks.outcomes and walks.median < float("inf") else None
         shown = "" if ratio is None else f"{ratio:.2f}x"
         is_missed = is_missed or bool(bars)
         rest = f" {walks} {shown:>6}" if walks.outcomes else ""
         print(f"{name:12} {guided}{rest}{''.join(f'  MISSED: {bar}' for bar in bars)}", flush=True)
-    if counted := [name for name in names if name not in UNTUNED]:
+    if counted := [name for name in names if name not in NOBODY_TUNED_FOR]:
         share = full / (len(counted) * len(seeds))
         is_missed = is_missed or share < LEAST_FULL
         print(f"guided runs that covered all: {share:.1%}{'' if share >= LEAST_FULL else '  MISSED'}")

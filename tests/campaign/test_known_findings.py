@@ -226,6 +226,19 @@ def test_a_finding_of_a_run_is_made_known_and_the_next_run_is_quiet(palaver: Any
     assert listed.count("known") == 1
 
 
+def test_the_finding_to_look_at_and_to_make_small_is_not_one_that_is_known(palaver: Any) -> None:
+    palaver.write(talk_fan=SPEC, server_py=SERVER, known_toml=KNOWN)
+    command = f"{shlex.join([sys.executable, str(palaver.folder / 'server.py')])} {{port}} first rude"
+    options = ["--seed", "2", "-n", "12", "--run", "kept", "--known", "known.toml", "--shrink"]
+    told = palaver("talk", "talk.fan", "--target", command, *options)
+    number = re.search(r"^finding (\d+) in session", told.text, re.M)
+    assert number is not None
+    assert number[1] != "1"
+    assert f"run kept in kept; see palaver show kept {number[1]}\n" in told.said
+    assert f"finding {number[1]} made small, " in told.text  # and nothing else
+    assert told.text.count(" made small, ") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -29,8 +29,8 @@ from palaver.recording.run_reader import open_run
 from palaver.recording.run_writer import record
 from palaver.replaying.resuming import resumed_campaign, resumed_options
 from palaver.session.engine import Session, Timeouts
-from palaver.session.events import Action, Input, Open
 from palaver.session.findings import FindingKind, Severity, Verdict
+from palaver.session.interface import Action, Input, Open
 from palaver.session.strategy import RandomStrategy
 from palaver.transport.memory_network import MemoryEventLoop, MemoryNetwork
 
@@ -180,6 +180,15 @@ def test_what_only_comes_while_others_go_on_is_a_note() -> None:
     assert run.verdict is Verdict.PASS
 
 
+def test_what_comes_once_from_a_server_that_other_workers_share_is_a_note() -> None:
+    specs = iter([WRONG])  # only the first session
+    run = shopping(1, Budget(Until.FOREVER, sessions=3), spec_of=lambda _shops: next(specs, SHOP))
+    run.second_look.shares_server = True
+    (finding,) = run.run().findings
+    assert finding.severity is Severity.NOTE
+    assert "(while sessions of other workers went on, but not when it was tried alone)" in finding.message
+
+
 def test_what_comes_again_alone_is_a_finding_of_its_session() -> None:
     run = shopping(3, Budget(Until.FOREVER, sessions=6), spec_of=lambda _shops: WRONG)
     found = [event.finding for event in run if isinstance(event, FindingReported)]
@@ -187,6 +196,83 @@ def test_what_comes_again_alone_is_a_finding_of_its_session() -> None:
     assert all(finding.severity is Severity.VIOLATION for finding in found)
     assert all(" alone" not in finding.message for finding in found)
     assert len({finding.session for finding in found}) == len(found)
+
+
+TICKETS = """
+import os, secrets, socketserver
+def is_first():
+    try:
+        os.mkdir("sold")
+    except FileExistsError:
+        return False
+    return True
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        self.rfile.readline()
+        ticket = secrets.token_hex(6).encode()
+        self.wfile.write(b"ticket " + ticket + b"\\n")
+        for line in self.rfile:
+            if line.split()[1] != ticket:
+                self.wfile.write(b"denied\\n")
+            elif line.startswith(b"sell"):
+                self.wfile.write(SOLD)
+            else:
+                self.wfile.write(b"ok\\n")
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    request_queue_size = 64
+    def handle_error(self, request, client_address):
+        pass  # who was reset has nothing to tell
+Server(("127.0.0.1", int(__import__("sys").argv[1])), Handler).serve_forever()
+"""
+TICKET = """
+<start> ::= <Client:hello> <Server:given> <visit>
+<visit> ::= <Client:look> <Server:ok> <visit> | <Client:sell> <Server:ok> <visit> | <Client:bye> <Server:ok>
+<hello> ::= "hello\\n"
+<given> ::= "ticket " <ticket> "\\n"
+<ticket> ::= r"[0-9a-f]{12}"
+<look> ::= "look " <ticket> "\\n"
+<sell> ::= "sell " <ticket> "\\n"
+<bye> ::= "bye " <ticket> "\\n"
+<ok> ::= "ok\\n"
+where forall <t> in <look>: str(<t>.<ticket>) == str(<given>.<ticket>)
+where forall <t> in <sell>: str(<t>.<ticket>) == str(<given>.<ticket>)
+where forall <t> in <bye>: str(<t>.<ticket>) == str(<given>.<ticket>)
+"""
+
+
+def ticket_server(folder: Path, sold: str) -> str:
+    """The command of a server that gives everybody a ticket, and answers this expression when something is sold."""
+    (folder / "server.py").write_text(TICKETS.replace("SOLD", sold))
+    return f"{shlex.join([sys.executable, str(folder / 'server.py')])} {{port}}"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [('b"sold %d\\n" % os.getpid()', FindingKind.UNPARSEABLE), ('b""', FindingKind.SILENCE)],
+    ids=["a wrong answer", "silence"],
+)
+def test_a_finding_behind_a_random_ticket_comes_again_alone(tmp_path: Path, wrong: str, kind: FindingKind) -> None:
+    target = ticket_server(tmp_path, wrong)
+    run = palaver.talk(palaver.loads(TICKET), target=target, seed=1, jobs=4, sessions=8, timeout=0.5).run()
+    found = [finding for finding in run.findings if finding.kind is kind]
+    assert found
+    assert run.findings == found
+    for finding in found:
+        assert finding.severity is Severity.VIOLATION, finding.message
+        assert finding.messages[-1].symbol == "<sell>"
+        assert "could not" not in finding.message
+    assert run.verdict is Verdict.FAIL
+
+
+def test_a_silence_behind_a_random_ticket_that_is_not_repeated_is_a_note(tmp_path: Path) -> None:
+    once = 'b"" if is_first() else b"ok\\n"'
+    target = ticket_server(tmp_path, once)
+    options = {"jobs": 2, "sessions": 6, "timeout": 0.5, "cwd": str(tmp_path)}
+    run = palaver.talk(palaver.loads(TICKET), target=target, seed=1, **options).run()  # type: ignore[arg-type]
+    assert [finding.kind for finding in run.findings] == [FindingKind.SILENCE]
+    assert run.findings[0].message.endswith("(but not when it was tried once more)")
+    assert run.verdict is Verdict.PASS
 
 
 def test_who_stops_reading_ends_all_sessions() -> None:
@@ -256,6 +342,8 @@ class Handler(socketserver.StreamRequestHandler):
 class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     request_queue_size = 64
+    def handle_error(self, request, client_address):
+        pass  # who was reset has nothing to tell
 Server(("127.0.0.1", {port}), Handler).serve_forever()
 """
 FRAGILE = """

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import palaver
+from palaver.recording.run_writer import record
+from palaver.replaying.live_replay import LiveTarget, recorded_script, replay_live
 from palaver.session.findings import Severity, Verdict
 
 SPEC = """
@@ -66,3 +69,18 @@ def test_paths_through_notes_are_no_goal() -> None:
     expected, shouted = talked("yes").coverage, talked("YES").coverage
     assert expected.covered == expected.total
     assert shouted.covered < shouted.total
+
+
+def test_a_note_is_told_again_in_each_session_that_repeats_it(tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "program": [sys.executable, "-S", "-c", "input(); print('HELLO')"],
+        "seed": 1,
+        "sessions": 1,
+    }
+    with palaver.talk(palaver.loads(SPEC), **options) as campaign:
+        record(campaign, tmp_path / "run", options)
+        campaign.run()
+    with palaver.open_run(tmp_path / "run") as run:
+        (note,) = run.findings
+        attempts = replay_live(LiveTarget(run, note), recorded_script(run, note), 3)
+    assert [each.is_reproduced for each in attempts] == [True] * 3

@@ -19,8 +19,8 @@ from palaver.campaign.events import TargetOutput
 from palaver.campaign.system_under_test import TARGET_LINK, SystemUnderTest
 from palaver.campaign.target_care import TargetCare, TargetError, command_of
 from palaver.campaign.target_findings import TargetNews
-from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
 from palaver.session.findings import Finding, FindingKind
+from palaver.session.interface import Action, Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import free_port, is_listening

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import palaver
+from palaver.campaign.campaign_factory import TargetError
 from palaver.campaign.events import MessageReceived, TargetStarted
 from palaver.campaign.run import Campaign
-from palaver.campaign.talk import TargetError
 from palaver.session.findings import FindingKind
 from palaver.transport.registry import free_port
 

@@ -15,8 +15,8 @@ from palaver.campaign.events import SilenceRetried
 from palaver.campaign.run import Campaign
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_findings import HeldSession, TargetExit, TargetNews, explained
-from palaver.session.events import Action, Send
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict
+from palaver.session.interface import Action, Send
 from palaver.trees.node import Node, NonTerminal
 
 CASES = Path(__file__).parents[1] / "cases"

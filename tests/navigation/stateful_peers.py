@@ -18,7 +18,7 @@ from palaver.campaign.run import Budget, Campaign, Until
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
 from palaver.session.engine import Timeouts
-from palaver.session.events import Action, Close, Closed, Input, Open, Received, Send
+from palaver.session.interface import Action, Close, Closed, Input, Open, Received, Send
 from palaver.transport.memory_network import MemoryNetwork
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from everyday_peers import EVERYDAY
 from guided import campaign, guidance, setup_of
+from held_out_peers import HELD_OUT
 from stateful_peers import PEERS, stateful_campaign
 from untuned_peers import UNTUNED
 
@@ -31,20 +33,30 @@ def said(run: Campaign) -> list[bytes]:
     return [event.message.data for event in run if isinstance(event, MessageSent | MessageReceived)]
 
 
+NOBODY_TUNED_FOR = (*UNTUNED, *EVERYDAY, *HELD_OUT)
+
+
+def covered_after(messages: int, name: str, *, is_guided: bool) -> int:
+    """The number of paths that a run has covered by the end of the session with so many messages."""
+    run = stateful_campaign(name, 1, is_guided=is_guided)
+    for event in run:
+        if isinstance(event, SessionEnded) and run.progress.messages >= messages:
+            break
+    run.close()
+    return run.guidance.goal_progress.reached
+
+
 @pytest.mark.parametrize("name", UNTUNED)
 def test_a_peer_that_nobody_tuned_for_is_covered_better_than_at_random(name: str) -> None:
-    covered = []
-    for is_guided in (True, False):
-        run = stateful_campaign(name, 1, is_guided=is_guided)
-        for event in run:
-            if isinstance(event, SessionEnded) and run.progress.messages >= 300:
-                break
-        run.close()
-        covered.append(run.guidance.goal_progress.reached)
-    assert covered[0] > covered[1]
+    assert covered_after(300, name, is_guided=True) > covered_after(300, name, is_guided=False)
 
 
-@pytest.mark.parametrize("name", [name for name in PEERS if name not in UNTUNED])
+@pytest.mark.parametrize("name", [*EVERYDAY, *HELD_OUT])
+def test_guidance_is_not_behind_a_random_walk(name: str) -> None:
+    assert covered_after(400, name, is_guided=True) >= covered_after(400, name, is_guided=False)
+
+
+@pytest.mark.parametrize("name", [name for name in PEERS if name not in NOBODY_TUNED_FOR])
 def test_a_peer_with_a_memory_is_covered(name: str) -> None:
     for seed in (21, 22):
         run = stateful_campaign(name, seed).run()

@@ -1,7 +1,7 @@
 """Campaigns: session after session with a real peer, as a stream of events.
 
-Other rooms import from `talk` (makes a campaign of a spec and addresses), `run` (the campaign), `events`, `oracles`
-(checks that are not grammar) and `stopping` (when it ends).
+Other rooms import from `campaign_factory` (makes a campaign of a spec and addresses), `run` (the campaign),
+`events`, `oracles` (checks that are not grammar) and `stopping` (when it ends).
 """
 
-DOOR = ("talk", "run", "events", "oracles", "stopping")
+DOOR = ("campaign_factory", "run", "events", "oracles", "stopping")

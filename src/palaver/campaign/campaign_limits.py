@@ -62,3 +62,16 @@ REPORT_WAIT = 0.1
 # the dialogue map and in paths, has grown by this factor and this number, and never again.
 GROWTH_THAT_IS_KEPT = 1.25
 LEAST_THAT_IS_KEPT = 10_000
+
+# Workers elsewhere: each has so many units of work at a time, so that it need not wait for the next one.
+UNITS_AHEAD = 2
+# Sessions of a unit that has no tours: so many at first, and then as many as take so long.
+FIRST_SESSIONS_OF_UNIT = 2
+MAX_SESSIONS_OF_UNIT = 500
+SECONDS_OF_UNIT = 0.5
+# Counts that workers learn are told to the others this often; paths that are covered are told with each session.
+COUNTS_TOLD_EVERY = 0.5
+# When all is over, workers may take so long to end what they do, and to end their systems under test.
+SECONDS_TO_LEAVE = 10.0
+# So many workers may be lost, one after the other, before any has come to the end of a session.
+MAX_WORKERS_LOST = 5

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from palaver.session.engine import CutOff
-from palaver.session.events import Action, Input, Turn
 from palaver.session.findings import Finding, SessionMessage, Verdict
+from palaver.session.interface import Action, Input, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class SessionStarted(_Event):
 
     is_guided: bool
     ends_at: float | None = None  # when the run is over, and the session is cut
+    is_repeated: bool = False  # it repeats a session of another run, and so do all others
 
 
 @dataclass(frozen=True, slots=True)

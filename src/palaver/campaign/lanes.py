@@ -17,18 +17,23 @@ the same run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
+from math import inf
 from typing import TypeAlias
 
 from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
 from palaver.campaign.events import Event, StillWaiting
 from palaver.campaign.target_findings import JointCrash, TargetExit, heard_of
+from palaver.interruption import Interrupted, interruptible
+from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import GuidanceLane
 from palaver.session.engine import Session
-from palaver.session.events import Action, Input, TimePassed, Turn
 from palaver.session.findings import Finding
+from palaver.session.interface import Action, Input, TimePassed, Turn
 from palaver.transport.driver import Driver, Switchboard, SwitchboardLine
 
 
@@ -81,6 +86,33 @@ class SessionLane:
     def deadline(self) -> float | None:
         """The time until which its session waits."""
         return None if self.driver is None else self.driver.session.deadline
+
+    def talk(self, session: Session, driver: Driver, limits: Counter[Limit]) -> SessionCourse:
+        """Let a session talk until it is over, and count the limits that it reaches."""
+        self.driver = driver
+
+        def bounded(step: Callable[[], bool]) -> bool:
+            """Take a step of the session, and cut it if the step takes longer than the session may."""
+            with recorded(limits), interruptible(lambda: self._seconds_left(session)):
+                try:
+                    return step()
+                except Interrupted as error:
+                    self.event_loop.carry_out(session.cut(error))
+                    return True
+
+        bounded(driver.step)
+        while not session.is_over:
+            yield LanePause.READY
+            # To listen before one only waits for others would be to listen twice.
+            has_moved = session.wants_to_send and bounded(driver.step)
+            if not has_moved and not session.is_over:
+                yield LanePause.WAITING
+                if inputs := self.event_loop.take():
+                    bounded(partial(driver.deliver, inputs))
+                    driver.has_polled = True
+
+    def _seconds_left(self, session: Session) -> float:
+        return inf if session.ends_at is None else session.ends_at - self.event_loop.clock.now()
 
 
 class Lanes:
@@ -178,3 +210,13 @@ class Lanes:
             yield StillWaiting(clock.now(), waiting[0].number)
             for lane in waiting:
                 lane.pause = LanePause.READY
+
+
+def share_exits(exits: Sequence[TargetExit], lanes: Sequence[SessionLane]) -> None:
+    """Tell all sessions that go on of an exit: each of them may have caused it, and is cut by it."""
+    concerned = [lane for lane in lanes if not lane.is_alone]
+    numbers = [lane.number for lane in concerned]
+    crash = JointCrash(numbers, list(numbers)) if len(numbers) > 1 else None
+    for lane in concerned:
+        lane.exits += exits
+        lane.crash = lane.crash or crash

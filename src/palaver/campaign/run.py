@@ -15,12 +15,12 @@ import atexit
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from math import inf
 from typing import Self, TypeAlias
 
 from palaver.beyond.wrong_messages import WrongMessages
 from palaver.campaign.campaign_limits import LAST_WATCH, MAX_UNHEARD_SESSIONS
+from palaver.campaign.command_errors import CommandErrors
 from palaver.campaign.events import (
     CampaignEnded,
     CampaignStarted,
@@ -35,32 +35,24 @@ from palaver.campaign.events import (
     SessionEnded,
     SessionStarted,
 )
-from palaver.campaign.lanes import LanePause, Lanes, SessionCourse, SessionLane
+from palaver.campaign.lanes import LanePause, Lanes, SessionCourse, SessionLane, share_exits
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.run_facts import CoverageFigures as CoverageFigures
 from palaver.campaign.run_facts import coverage_of, spec_kept, traced, versions
 from palaver.campaign.second_look import SecondLook
 from palaver.campaign.session_factory import SessionFactory
-from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
+from palaver.campaign.stopping import Budget, Phase, Progress, SessionRule, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_care import TargetError
-from palaver.campaign.target_findings import (
-    HeldSession,
-    JointCrash,
-    ServedSessions,
-    TargetExit,
-    TargetNews,
-    explained,
-)
+from palaver.campaign.target_findings import HeldSession, ServedSessions, TargetNews, explained
 from palaver.compiled import Spec
-from palaver.interruption import Interrupted, interruptible
 from palaver.known_findings import KnownFindings
-from palaver.limits import Limit, recorded
+from palaver.limits import Limit
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
-from palaver.session.engine import Session, Timeouts
-from palaver.session.events import Action, Input, Listening, Turn
-from palaver.session.findings import Finding, FindingKind, Severity, Verdict, verdict_of, worst
+from palaver.session.engine import CutOff, Session, Timeouts
+from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict, verdict_of, worst
+from palaver.session.interface import Action, Input, Listening, Turn
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import Strategy
 from palaver.transport.driver import Driver, EventLoop, Switchboard
@@ -87,6 +79,7 @@ class Campaign:
         *,
         is_guided: bool = True,
         target: SystemUnderTest | None = None,
+        errors: CommandErrors | None = None,
         oracles: Sequence[Oracle] = (),
         known: KnownFindings | None = None,
         plans: bool = False,
@@ -99,26 +92,27 @@ class Campaign:
         self.progress = Progress(phase=Phase.GUIDED if is_guided else Phase.UNGUIDED)
         self.findings: list[Finding] = []
         self.known_findings: list[Finding] = []  # those that are not reported
-        self._known = known or KnownFindings()
+        self.known = known or KnownFindings()
         self.seed = seed
         self.limits: Counter[Limit] = Counter()  # those that were reached, and how often
         self._lanes = Lanes(Switchboard(target or carrier), guidance.lanes)
         self.clock = carrier.clock
         self.target = target
+        self._errors = errors or CommandErrors()
         self._oracles = oracles
         self._readers: list[Reader] = []
         if plans:
             for lane in self._lanes.lanes:
                 lane.strategies.guided_strategy.explanations = lane.plans
         self.tracers: list[Tracer] = []  # see what others see only with `trace`, without the cost of an event
-        self._has_trace = trace
+        self.has_trace = trace
         self._files = files
         self._at_end = at_end
         self.setup = setup
         self._chance = RandomSource(seed)
         self.timeouts = timeouts
         self._budget = budget
-        self._stop_rule = StopRule(budget, guidance)
+        self._rule: SessionRule = StopRule(budget, guidance)
         self._began = self.clock.now()
         self._ends_at = None if budget.seconds is None else self._began + budget.seconds
         self._scripts: Iterable[Strategy] | None = None  # that sessions follow
@@ -130,7 +124,8 @@ class Campaign:
         self.sessions = SessionFactory(setup, timeouts, self._ends_at, wrong)
         self.make_session = self.sessions.make
         self._served = ServedSessions()  # by the system under test
-        self._second_look = SecondLook(self, self._hold)
+        self.second_look = SecondLook(self, self._hold)
+        self.hold: Callable[[], Iterator[Event]] = self.hold_here  # sessions: here, or by workers elsewhere
 
     def attach(self, *readers: Reader) -> Self:
         """Let readers see all events, in the order in which they were attached."""
@@ -184,6 +179,15 @@ class Campaign:
         """The seconds in which there was nothing to do but to wait."""
         return self._lanes.waited
 
+    def note_waited(self, seconds: float) -> None:
+        """Note that workers elsewhere have waited so long."""
+        self._lanes.waited += seconds
+
+    @property
+    def most_sessions(self) -> int | None:
+        """The limit of the number of sessions."""
+        return self._rule.most_sessions
+
     @property
     def chance(self) -> RandomSource:
         """The source of all randomness of the campaign."""
@@ -218,9 +222,9 @@ class Campaign:
                     keep(self.guidance.size)
                     yield from self._publish(event)
         except TargetError as error:
-            is_late = self._ends_at is not None and self.clock.now() >= self._ends_at
-            if not progress.sessions and not is_late:
+            if not progress.sessions and not self.is_time_over:
                 raise
+            is_late = self.is_time_over
             progress.ended = f"{self._budget.time_is_over}: {error}" if is_late else str(error)  # nothing is lost
         except (KeyboardInterrupt, GeneratorExit) as interruption:
             progress.ended = str(interruption) or "interrupted"  # a signal may have a name
@@ -259,12 +263,20 @@ class Campaign:
         if self._scripts is not None:
             yield from self._follow_scripts(self._scripts)
         if not progress.ended:
-            yield from self._lanes.run(self._begin)
+            yield from self.hold()
         if self.target is not None:
             until = self.clock.now() + LAST_WATCH
             yield from self.report_late(self.target.after_session(watch_until=until, is_last=True))
             self.target.stop()
             yield from self.target.take_events(0)
+
+    def hold_here(self) -> Iterator[Event]:
+        """Hold sessions in the lanes of this process, until there is a reason to stop."""
+        return self._lanes.run(self._begin)
+
+    def obey(self, rule: SessionRule) -> None:
+        """Hold the sessions that another rule allows, also if there was a reason to stop."""
+        self._rule, self.progress.ended = rule, ""
 
     def _follow_scripts(self, scripts: Iterable[Strategy]) -> Iterator[Event]:
         for strategy in scripts:
@@ -287,7 +299,7 @@ class Campaign:
         talking = self._lanes.talking
         if not talking:
             return True
-        most = self._budget.sessions
+        most = self._rule.most_sessions
         if self._lanes.is_wanted_alone() or (most is not None and self.progress.sessions + len(talking) >= most):
             return False
         # A server may accept only a few connections at once, and lose the others.
@@ -303,14 +315,18 @@ class Campaign:
         )
         if not progress.ended:
             progress.open_messages = sum(len(other.session.said) for other in self._lanes.lanes if other.session)
-            progress.ended, note = self._stop_rule.check(progress, self.seconds)
-            progress.ended = self._stopped or progress.ended
-            if note:
-                yield PhaseChanged(self.clock.now(), 0, note)
+            yield from self.check()
+
+    def check(self) -> Iterator[Event]:
+        """See if there is a reason to stop."""
+        self.progress.ended, note = self._rule.check(self.progress, self.seconds)
+        self.progress.ended = self._stopped or self.progress.ended
+        if note:
+            yield PhaseChanged(self.clock.now(), 0, note)
 
     def _run_session(self, lane: SessionLane, strategy: Strategy) -> SessionCourse:
         progress, others = self.progress, self._lanes.beside(lane)
-        number = progress.sessions + len(others) + 1
+        number = self._rule.number(progress.sessions + len(others) + 1)
         stream = self._chance / "session" / (number - 1)
         if self.target is not None:
             yield from self._before_session(self.target, others)
@@ -318,24 +334,30 @@ class Campaign:
         lane.begin(session, number)
         for other in others:
             lane.beside[other.number] = other.beside[number] = None
-        yield SessionStarted(self.clock.now(), number, progress.phase is Phase.GUIDED, self._ends_at)
+        is_guided, is_repeated = progress.phase is Phase.GUIDED, self._scripts is not None and not self._goes_on
+        yield SessionStarted(self.clock.now(), number, is_guided, self._ends_at, is_repeated)
         try:
             yield from self._drive(lane, session)
+            session.findings[:] = self._errors.explain(session.findings, session.said, self.clock.now())
             if self.target is not None:
                 self._watch_target(self.target, lane, session)
                 yield from self._news(lane, session)
             if self._scripts is None or self._goes_on:  # whoever follows scripts repeats them
-                yield from self._second_look.at(lane, session)
-            yield from self._second_look.probe(lane, session)
+                yield from self.second_look.at(lane, session)
+            yield from self.second_look.probe(lane, session)
             session.findings[:] = [self.marked(finding) for finding in session.findings]
             for finding in session.findings:
-                yield self._report(finding, number)
+                yield self.report(finding, number)
             ends = [finding for finding in session.findings if len(finding.messages) == len(session.said)]
             is_dead = any(finding.known and finding.severity is Severity.VIOLATION for finding in ends)
             lane.strategies.dead_ends.end(is_dead=is_dead)
         finally:
             lane.session = None
-            self._count(session, lane)  # what was said was said, also if it was interrupted
+            # What was said was said, also if it was interrupted.
+            self.count(session.said, session.cut_off, len(session.findings) + len(lane.found))
+            for finding in session.findings:
+                if finding.constraint:
+                    self.guidance.views.note_constraint(finding.constraint, False)
         verdict = worst((session.verdict, verdict_of(lane.found)))
         said, watched = tuple(session.said), session.leaving.seconds
         yield SessionEnded(self.clock.now(), number, verdict, said, session.cut_off, watched)
@@ -344,7 +366,7 @@ class Campaign:
         news = target.before_session(self._ends_at)
         self._lanes.sort_mail()
         if others and news.exits:
-            self._share(news.exits, others)
+            share_exits(news.exits, others)
         else:
             yield from self.report_late(news)
 
@@ -353,15 +375,21 @@ class Campaign:
         if self.target is not None and not is_prepared:
             yield from self._before_session(self.target, self._lanes.beside(lane))
         lane.event_loop.mail.clear()  # nobody is left who would want to hear it
-        yield from self._talk(lane, session, Driver(session, lane.event_loop))
+        yield from lane.talk(session, Driver(session, lane.event_loop), self.limits)
+
+    @property
+    def seconds_left(self) -> float:
+        """The time until the run is over; infinite if that has no limit."""
+        return inf if self._ends_at is None else self._ends_at - self.clock.now()
 
     @property
     def is_time_over(self) -> bool:
-        return self._ends_at is not None and self.clock.now() >= self._ends_at
+        return self.seconds_left <= 0
 
     def _drive(self, lane: SessionLane, session: Session) -> SessionCourse:
         """Let the session talk until it is over, with events of all that happens."""
-        for pause in self._talk(lane, session, Driver(session, lane.event_loop, lane.happened.append)):
+        driver = Driver(session, lane.event_loop, lane.happened.append)
+        for pause in lane.talk(session, driver, self.limits):
             if pause is not LanePause.WAITING:
                 lane.happened += session.own_way.take(self.clock.now())
                 yield from self._news(lane, session)
@@ -369,32 +397,6 @@ class Campaign:
                 yield pause
         lane.happened += session.own_way.take(self.clock.now())
         yield from self._news(lane, session)
-
-    def _talk(self, lane: SessionLane, session: Session, driver: Driver) -> SessionCourse:
-        """Let a session talk until it is over."""
-        lane.driver = driver
-        self._bounded(lane, session, driver.step)
-        while not session.is_over:
-            yield LanePause.READY
-            # To listen before one only waits for others would be to listen twice.
-            has_moved = session.wants_to_send and self._bounded(lane, session, driver.step)
-            if not has_moved and not session.is_over:
-                yield LanePause.WAITING
-                if inputs := lane.event_loop.take():
-                    self._bounded(lane, session, partial(driver.deliver, inputs))
-                    driver.has_polled = True
-
-    def _bounded(self, lane: SessionLane, session: Session, step: Callable[[], bool]) -> bool:
-        """Take a step of the session, and cut it if the step takes longer than the session may."""
-        with recorded(self.limits), interruptible(lambda: self._seconds_left(session)):
-            try:
-                return step()
-            except Interrupted as error:
-                lane.event_loop.carry_out(session.cut(error))
-                return True
-
-    def _seconds_left(self, session: Session) -> float:
-        return inf if session.ends_at is None else session.ends_at - self.clock.now()
 
     def _news(self, lane: SessionLane, session: Session) -> Iterator[Event]:
         """The events of everything that has changed since this was last asked."""
@@ -410,25 +412,34 @@ class Campaign:
             lane.seen += 1
             made = MessageSent if message.is_ours else MessageReceived
             yield made(message.at, number, message)
+        yield from self.coverage_news(number)
+
+    def coverage_news(self, number: int) -> Iterator[Event]:
+        """The event of a session that has covered something, if it has."""
         aim = self.guidance.goal_progress
         if aim.reached != self._covered:
             self._covered = aim.reached
             yield CoverageChanged(self.clock.now(), number, aim.reached, aim.total)
 
     def _wire_events(self, lane: SessionLane) -> Iterator[Event]:
-        number = lane.number
+        now = self.clock.now()
         for each in lane.happened:
-            at = self.clock.now()
             if isinstance(each, Listening) and lane.ports.get(each.link) != each.port:
                 lane.ports[each.link] = each.port
-                yield PortBound(at, number, each.link, each.port)
-            for tracer in self.tracers:
-                tracer(at, number, each)
-            if self._has_trace:
-                yield traced(at, number, each)
+                yield PortBound(now, lane.number, each.link, each.port)
+        yield from self.trace(lane.number, [(now, each) for each in lane.happened])
         lane.happened.clear()
 
-    def _report(self, finding: Finding, number: int) -> FindingReported:
+    def trace(self, number: int, happened: Iterable[tuple[float, Input | Action | Turn]]) -> Iterator[Event]:
+        """Let tracers see what has happened in a session, and when."""
+        for at, each in happened:
+            for tracer in self.tracers:
+                tracer(at, number, each)
+            if self.has_trace:
+                yield traced(at, number, each)
+
+    def report(self, finding: Finding, number: int) -> FindingReported:
+        """Number a finding of a session, and make an event of it."""
         count = self.progress.earlier_findings + len(self.findings) + len(self.known_findings)
         numbered = replace(self.marked(finding), number=count + 1, session=number)
         (self.known_findings if numbered.known else self.findings).append(numbered)
@@ -436,7 +447,7 @@ class Campaign:
 
     def marked(self, finding: Finding) -> Finding:
         """The finding, with the reason if it is known."""
-        return replace(finding, known=self._known.reason_for(finding.fingerprint)) if self._known.entries else finding
+        return replace(finding, known=self.known.reason_for(finding.fingerprint)) if self.known.entries else finding
 
     def _observed(self, seen: Observation, rule: str, number: int) -> FindingReported:
         """The finding of an oracle by its rule; it may end the session."""
@@ -447,7 +458,7 @@ class Campaign:
         lane.found.append(self.marked(finding))
         if seen.ends_session and session is not None and not session.is_over:
             lane.event_loop.carry_out(session.abandon())
-        return self._report(finding, number)
+        return self.report(finding, number)
 
     def _watch_target(self, target: SystemUnderTest, lane: SessionLane, session: Session) -> None:
         """See what the system under test did in the session; that explains why the connection has ended."""
@@ -455,7 +466,7 @@ class Campaign:
         watch_until = min(session.leaving.watch_until, inf if self._ends_at is None else self._ends_at)
         news = target.after_session(session.findings, watch_until=watch_until)
         if news.exits:
-            self._share(news.exits, [*self._lanes.beside(lane), lane])
+            share_exits(news.exits, [*self._lanes.beside(lane), lane])
         news = replace(news, exits=tuple(lane.exits))
         before = () if lane.crash is not None else self._served.by(target.starts)
         found = explained(session.findings, news, session.said, before)
@@ -467,15 +478,6 @@ class Campaign:
         if len(self._lanes.lanes) == 1:  # else nobody can tell which session it was
             target.suspect(held)
 
-    def _share(self, exits: Sequence[TargetExit], lanes: Sequence[SessionLane]) -> None:
-        """Tell all sessions that go on of an exit: each of them may have caused it, and is cut by it."""
-        concerned = [lane for lane in lanes if not lane.is_alone]
-        numbers = [lane.number for lane in concerned]
-        crash = JointCrash(numbers, list(numbers)) if len(numbers) > 1 else None
-        for lane in concerned:
-            lane.exits += exits
-            lane.crash = lane.crash or crash
-
     def report_late(self, news: TargetNews) -> Iterator[Event]:
         """Report for the session before what the system under test did after it was over."""
         if self._served.last:
@@ -483,18 +485,16 @@ class Campaign:
             for finding in explained((), news, before.messages, earlier):
                 self.progress.findings += 1
                 blamed = news.suspect.session if finding.kind is FindingKind.MEMORY and news.suspect else before
-                yield self._report(replace(finding, output=news.output), blamed.number)
+                yield self.report(replace(finding, output=news.output), blamed.number)
 
-    def _count(self, session: Session, lane: SessionLane) -> None:
+    def count(self, said: Sequence[SessionMessage], cut_off: CutOff | None, findings: int) -> None:
+        """Count a session that has ended."""
         progress = self.progress
         progress.sessions += 1
-        ours = sum(said.is_ours for said in session.said)
+        ours = sum(each.is_ours for each in said)
         progress.sent += ours
-        progress.received += len(session.said) - ours
-        if session.cut_off is not None:
-            progress.cut_off.append(session.cut_off)
-        progress.findings += len(session.findings) + len(lane.found)
-        progress.silent = 0 if session.said else progress.silent + 1
-        for finding in session.findings:
-            if finding.constraint:
-                self.guidance.views.note_constraint(finding.constraint, False)
+        progress.received += len(said) - ours
+        if cut_off is not None:
+            progress.cut_off.append(cut_off)
+        progress.findings += findings
+        progress.silent = 0 if said else progress.silent + 1

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from palaver.campaign.campaign_limits import GROWTH_THAT_IS_KEPT, LEAST_THAT_IS_KEPT
 from palaver.campaign.events import ActionTaken, Event, InputHandled, TurnTaken
 from palaver.navigation.guidance import Guidance
-from palaver.session.events import Action, Input, Turn
+from palaver.session.interface import Action, Input, Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from palaver.campaign.lanes import LanePause, SessionCourse, SessionLane
 from palaver.campaign.session_factory import after_refusal, judged_without
 from palaver.campaign.target_findings import explained, heard_of, not_alive
 from palaver.session.engine import EndWatch, Session
-from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity
+from palaver.session.findings import SHOWN_LATER, Finding, FindingKind, Fingerprint, Severity, problem_of
 from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, script_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class SecondLook:
     def __init__(self, campaign: Campaign, hold: Callable[..., SessionCourse]) -> None:
         self._campaign = campaign
         self._hold = hold
+        self.shares_server = False  # with sessions that are held elsewhere
         self._silences: set[Fingerprint] = set()  # those that were confirmed
         self._confirmed: set[Fingerprint] = set()  # findings that came again alone
 
@@ -49,10 +50,12 @@ class SecondLook:
         target = self._campaign.target
         return self._campaign.setup.opens_all or (target is not None and target.is_started_by_us)
 
-    def _again(self, lane: SessionLane, session: Session) -> Session:
-        """The same session once more, not begun yet."""
-        strategy = ScriptedStrategy(script_of(session.said))
-        return self._campaign.make_session(strategy, self._campaign.chance / "again" / lane.number, EndWatch())
+    def _again(self, lane: SessionLane, session: Session) -> tuple[Session, ScriptedStrategy]:
+        """The same session once more, not begun yet. What no longer fits the answers of the peer is made anew."""
+        listens = any(finding.kind in SHOWN_LATER for finding in session.findings)
+        strategy = ScriptedStrategy(script_of(session.said), is_exact=False, listens=listens)
+        chance = self._campaign.chance / "again" / lane.number
+        return self._campaign.make_session(strategy, chance, EndWatch()), strategy
 
     def _alone(self, lane: SessionLane, session: Session) -> SessionCourse:
         """If others went on beside a session with findings, try them again alone."""
@@ -61,11 +64,13 @@ class SecondLook:
             return
         yield LanePause.ALONE
         found: list[Finding] | None = None
+        is_stuck = False
         is_explained = lane.crash is not None and lane.crash.is_explained  # by another session, tried before this one
         if self._can_repeat and self._is_there and not self._campaign.is_time_over and not is_explained:
-            again = self._again(lane, session)
+            again, script = self._again(lane, session)
             yield from self._hold(lane, again)
             found = self._found_again(again)
+            is_stuck = script.stuck_at is not None
         joint = self._joint(lane, doubtful, found)
         kept: list[Finding] = []
         for finding in session.findings:
@@ -77,7 +82,7 @@ class SecondLook:
                 self._confirmed.add(finding.fingerprint)
                 kept.append(finding)
             else:
-                kept.append(_as_note(finding, lane, is_tried=found is not None))
+                kept.append(_as_note(finding, lane, is_tried=found is not None and not is_stuck))
         session.findings[:] = kept
 
     def _without_asides(self, lane: SessionLane, session: Session) -> SessionCourse:
@@ -99,7 +104,7 @@ class SecondLook:
 
     def _is_doubtful(self, lane: SessionLane, finding: Finding) -> bool:
         """Return True if sessions that went on at the same time may have caused a finding."""
-        if not lane.beside or finding.kind in (FindingKind.SILENCE, FindingKind.SPEC_CRASH):
+        if not (lane.beside or self.shares_server) or finding.kind in (FindingKind.SILENCE, FindingKind.SPEC_CRASH):
             return False
         if finding.kind in _PROGRAM_ENDED:
             return lane.crash is not None
@@ -108,7 +113,8 @@ class SecondLook:
     @staticmethod
     def _has_come(finding: Finding, found: list[Finding]) -> bool:
         """Return True if a finding came again; also if nobody was there any more, who could have shown that."""
-        return any(each.fingerprint == finding.fingerprint or each.kind in _NOBODY_THERE for each in found)
+        problem = _problem(finding)
+        return any(_problem(each) == problem or each.kind in _NOBODY_THERE for each in found)
 
     def _found_again(self, again: Session) -> list[Finding]:
         """The findings of a session that was tried alone, with those about the system under test."""
@@ -143,13 +149,17 @@ class SecondLook:
         if silence is None or not self._can_repeat:
             return
         is_confirmed, told = True, "as before"
-        if silence.fingerprint not in self._silences and not campaign.is_time_over:
+        if silence.fingerprint not in self._silences and campaign.is_time_over:
+            told = "and there was no time to try it once more"
+        elif silence.fingerprint not in self._silences:
             yield LanePause.ALONE
-            again = self._again(lane, session)
+            again, script = self._again(lane, session)
             yield from self._hold(lane, again)
             yield from self._after(again)
             is_confirmed = heard_of(again.said) <= heard_of(session.said)
             told = "the same when it was tried once more" if is_confirmed else "but not when it was tried once more"
+            if script.stuck_at is not None:
+                is_confirmed, told = True, "and what came before could not be said once more"
             yield SilenceRetried(campaign.clock.now(), number, is_confirmed)
         if is_confirmed:
             self._silences.add(silence.fingerprint)
@@ -199,9 +209,15 @@ class SecondLook:
                 trouble.append("; ".join(f"a probe found {each.headline}" for each in probe.findings) or "no answer")
 
 
+def _problem(finding: Finding) -> tuple[object, ...]:
+    return problem_of(finding, [said.data for said in finding.messages if said.is_ours])
+
+
 def _as_note(finding: Finding, lane: SessionLane, *, is_tried: bool) -> Finding:
     """The finding, of which nobody knows if others have caused it."""
-    who = f"{'sessions' if len(lane.beside) > 1 else 'session'} {_listed(list(lane.beside))}"
+    who = "sessions of other workers"
+    if lane.beside:
+        who = f"{'sessions' if len(lane.beside) > 1 else 'session'} {_listed(list(lane.beside))}"
     told = "but not when it was tried alone" if is_tried else "and it was not tried alone"
     return replace(_with(finding, f" (while {who} went on, {told})"), severity=Severity.NOTE)
 

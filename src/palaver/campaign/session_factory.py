@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from palaver.beyond.digressing_session import DigressingSession
+from palaver.beyond.digressing_session import SECOND_CONNECTION, TROUBLE, DigressingSession
 from palaver.beyond.wrong_messages import DigressionSource, ScriptedDigressions, WrongMessages
 from palaver.random_source import RandomSource
 from palaver.session.engine import EndWatch, Session, Timeouts
@@ -71,7 +71,7 @@ class SessionFactory:
 
     def without_asides(self, finding: Finding, chance: RandomSource) -> Session:
         """The session of a finding once more, without what was wrong on purpose."""
-        return self.plain(ScriptedStrategy(script_of(finding.messages)), chance, EndWatch())
+        return self.plain(ScriptedStrategy(script_of(finding.messages), is_exact=False), chance, EndWatch())
 
 
 def after_refusal(session: Session) -> Finding | None:
@@ -86,11 +86,14 @@ def judged_without(finding: Finding, again: Session) -> Finding:
     others. If it comes to no end, nothing is known, and it is a note. So is a connection that is closed later: many
     servers hang up on those who make mistakes, and count them.
     """
-    ours = [said.data for said in finding.messages if said.is_ours and not said.aside]
-    is_same = [said.data for said in again.said if said.is_ours][: len(ours)] == ours
+    # What depends on the answers, such as tokens, need not be the same.
+    ours = [said.symbol for said in finding.messages if said.is_ours and not said.aside]
+    is_same = [said.symbol for said in again.said if said.is_ours][: len(ours)] == ours
     if again.verdict is Verdict.FAIL:
         return finding
     wrong = next(said for said in reversed(finding.messages) if said.aside and said.is_ours)
+    if wrong.aside.startswith(TROUBLE):
+        return _judged_without_trouble(finding, wrong.aside, is_same=is_same and again.verdict is Verdict.PASS)
     if is_same and again.verdict is Verdict.PASS:
         told = f"{finding.message} (and without {wrong.symbol}, which was refused before, it does not)"
         if finding.kind in (FindingKind.CLOSED, FindingKind.RESET):
@@ -98,6 +101,18 @@ def judged_without(finding: Finding, again: Session) -> Finding:
         return replace(finding, kind=FindingKind.STATE_CHANGED, message=told, cause=finding.kind.label)
     told = f"{finding.message} (after a wrong message; without it, nothing was decided)"
     return replace(finding, severity=Severity.NOTE, message=told)
+
+
+def _judged_without_trouble(finding: Finding, aside: str, *, is_same: bool) -> Finding:
+    """A finding after trouble below messages, when the same was sent once more without it.
+
+    How a stream is cut into segments says nothing, so a peer that minds breaks the protocol. Beside a second connection
+    it must still answer; what else it says then is its own affair.
+    """
+    told = f"{finding.message} (after {aside}; without that, {'it does not' if is_same else 'nothing was decided'})"
+    is_cut = SECOND_CONNECTION not in aside
+    is_found = is_same and (is_cut or finding.kind is FindingKind.SILENCE)
+    return replace(finding, message=told, severity=Severity.VIOLATION if is_found else Severity.NOTE)
 
 
 def _may_follow_refusal(finding: Finding) -> bool:

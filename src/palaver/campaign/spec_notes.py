@@ -3,14 +3,15 @@
     # [note] RFC 5321 (4.2): the greeting has several lines
     <long_greeting> ::= …
 
-A message of the peer that has such a symbol in it, or that only such a rule leads to, is told of once in a campaign.
+A message of the peer that has such a symbol in it, or that only such a rule leads to, is told of once in a campaign;
+where sessions of another run are repeated, once in each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from palaver.campaign.events import Event, MessageReceived
+from palaver.campaign.events import Event, MessageReceived, SessionStarted
 from palaver.campaign.oracles import Observation
 from palaver.compiled import Spec
 from palaver.grammar.analysis import reachable
@@ -42,6 +43,8 @@ class SpecNotes:
 
     def observe(self, event: Event) -> Iterable[Observation]:
         """Tell of the rules with a note that a message of the peer brings, if they were never told of."""
+        if isinstance(event, SessionStarted) and event.is_repeated:
+            self._told.clear()
         if not isinstance(event, MessageReceived) or event.message.aside:
             return
         message = event.message

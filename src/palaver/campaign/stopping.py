@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -77,11 +78,26 @@ class Progress:
         return self.messages + self.open_messages
 
 
-class StopRule:
+class SessionRule(ABC):
+    """Decides which sessions a campaign holds."""
+
+    most_sessions: int | None  # at most so many are held, with those that were held before
+
+    def number(self, count: int) -> int:
+        """The number of a session, of which `count` were begun with it."""
+        return count
+
+    @abstractmethod
+    def check(self, progress: Progress, seconds: float) -> tuple[str, str]:
+        """Return the reason to stop, or "", and a note about how the campaign goes on, or ""."""
+
+
+class StopRule(SessionRule):
     """Decides after each session whether the campaign goes on."""
 
     def __init__(self, budget: Budget, guidance: Guidance) -> None:
         self._budget = budget
+        self.most_sessions = budget.sessions
         self._guidance = guidance
         self._retries = 0
         self._covered = 0

@@ -46,8 +46,8 @@ from palaver.campaign.target_findings import (
     grown,
     last_lines,
 )
-from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
 from palaver.session.findings import Finding, SessionMessage
+from palaver.session.interface import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import is_listening
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from os import PathLike
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from palaver.addresses import Address, ProgramSettings
 from palaver.campaign.campaign_limits import START_TIMEOUT
@@ -18,6 +18,8 @@ from palaver.spec.diagnostics import did_you_mean
 
 # Stands for the port of the system under test in commands and addresses.
 PORT = "{port}"
+# Stands for a folder that is there as long as the system under test is needed, in the same places.
+FOLDER = "{dir}"
 
 # As a probe: the shortest session of the spec.
 DIALOGUE = "dialogue"
@@ -127,6 +129,22 @@ class TargetCare:
         """The name of an option that means nothing if the system under test is a client, or ""."""
         about_server = {"--restart": self.restart, "--ready": self.ready, "--probe": self.probe}
         return next((name for name, value in about_server.items() if value is not None), "")
+
+
+def in_folder(given: Any, folder: str) -> Any:
+    """Texts, alone or in collections, with the folder in the place of `{dir}`."""
+    if isinstance(given, str):
+        return given.replace(FOLDER, folder)
+    if isinstance(given, Mapping):
+        return {name: in_folder(value, folder) for name, value in given.items()}
+    if isinstance(given, list | tuple):
+        return tuple(in_folder(value, folder) for value in given)
+    return given
+
+
+def names_folder(given: Any) -> bool:
+    """Return True if one of these texts has `{dir}`."""
+    return bool(in_folder(given, "") != in_folder(given, FOLDER))
 
 
 def size_of(text: int | str) -> int:

@@ -29,6 +29,7 @@ from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import MissingPaths
 from palaver.navigation.message_pairs import MessagePairs, SessionPairs
+from palaver.navigation.refusal_cells import RefusalCells
 from palaver.navigation.value_classes import ValueClasses
 from palaver.trees.node import Node
 
@@ -76,6 +77,7 @@ class BeliefState:
         self.pairs: MessagePairs | None = None  # if they are a goal
         self.session_pairs = SessionPairs()  # those of this session
         self.value_classes: ValueClasses | None = None  # if they are a goal
+        self.refusals: RefusalCells | None = None  # if they are a goal
         self.history = b""  # a digest of the symbols of all messages so far
         self._gains = _Gains()
 
@@ -99,8 +101,8 @@ class BeliefState:
 
     @property
     def reached(self) -> int:
-        """The number of all paths, pairs and value classes that were covered."""
-        further = (goal.reached for goal in (self.pairs, self.value_classes) if goal is not None)
+        """The number of all paths, pairs, value classes and refusals that were covered."""
+        further = (goal.reached for goal in (self.pairs, self.value_classes, self.refusals) if goal is not None)
         return len(self._coverage.met) + sum(further)
 
     def begin(self) -> None:

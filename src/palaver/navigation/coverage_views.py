@@ -21,6 +21,7 @@ from palaver.navigation.alternatives import RuleAutomaton
 from palaver.navigation.dialogue_states import DiagramState, DialogueStateMachine, DialogueTransition
 from palaver.navigation.message_pairs import MessagePairs
 from palaver.navigation.navigation_limits import MAX_NOTED_STEPS
+from palaver.navigation.refusal_cells import RefusalCells
 from palaver.navigation.value_classes import ValueClasses
 from palaver.spec.ast import Ref
 from palaver.spec.traversal import symbols_of
@@ -38,6 +39,7 @@ class CoverageViews:
         self._forecaster = forecaster
         self.pairs: MessagePairs | None = None  # if they are a goal
         self.value_classes: ValueClasses | None = None  # if they are a goal
+        self.refusals: RefusalCells | None = None  # if wrong messages are sent
         self.alternatives = Alternatives(analysis, grammar.start)
         # By message, the number of occurrences, also if it is 0.
         self.message_counts: dict[MessageType, int] = dict.fromkeys(forecaster.messages, 0)
@@ -147,7 +149,7 @@ class CoverageViews:
             "constraints": [held + failed > 0 for held, failed in self.constraint_counts.values()],
         }
         found = [(name, sum(reached), len(reached)) for name, reached in counted.items()]
-        more = (("pairs", self.pairs), ("values", self.value_classes))
+        more = (("pairs", self.pairs), ("values", self.value_classes), ("refusals", self.refusals))
         return [*found, *((name, each.reached, each.total) for name, each in more if each is not None)]
 
     def as_data(self) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from palaver.navigation.belief_state import BeliefState
@@ -12,15 +14,20 @@ from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap
 from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress, MissingPaths
 from palaver.navigation.guided_strategy import GuidedStrategy
+from palaver.navigation.knowledge_exchange import GuidanceNews as GuidanceNews
+from palaver.navigation.knowledge_exchange import KnowledgeExchange
+from palaver.navigation.knowledge_exchange import joined as joined
 from palaver.navigation.learnt_values import LearntValues
 from palaver.navigation.message_pairs import MessagePairs
 from palaver.navigation.navigator import TargetNavigator, TargetSelector
 from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.random_walk import RandomWalk
 from palaver.navigation.reasons import Reason, ReasonFinder
+from palaver.navigation.refusal_cells import CellsAt, RefusalCells, places_of
 from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.steering import PayloadSteering
 from palaver.navigation.tours import Reservations, TourPlanner
+from palaver.navigation.tours import Tour as Tour
 from palaver.navigation.value_classes import ValueClasses
 from palaver.random_source import RandomSource
 from palaver.session.setup import SessionSetup
@@ -53,6 +60,7 @@ class Guidance:
         covers_values: bool = False,
     ) -> None:
         forecaster, grammar = setup.forecaster, setup.spec.grammar
+        self._forecaster = forecaster
         self.spec = setup.spec
         self.dialogue = forecaster.dialogue
         self.paths = KPaths(grammar, k)
@@ -104,19 +112,23 @@ class Guidance:
         self._reasons: tuple[tuple[int, ...], list[Reason]] | None = None
         self.random_walk = RandomWalk(belief, self.dialogue_map, self.peer, self.values, chance / "walker")
         self._chance = chance
+        self.retries = 0  # how often what was given up was tried again
+        self.reservations = Reservations()
         self.lanes = [GuidanceLane(self.guided_strategy, self.random_walk, self.dead_ends)]
 
-    def make_lanes(self, count: int) -> None:
+    def make_lanes(self, count: int, *, is_assigned: bool = False) -> None:
         """Let so many sessions go on at the same time: all learn from each other, and no two plan for the same goal.
+
+        If it `is_assigned`, others are held elsewhere, and goals are assigned to those that are held here.
 
         :raises ValueError: the scheme is that of the paper, which plans for one target at a time
         """
-        if count > 1 and self.scheme is not self.planner:
+        if (count > 1 or is_assigned) and self.scheme is not self.planner:
             raise ValueError("the scheme of the paper draws one target at a time")
-        reservations = Reservations()
+        self.reservations = reservations = Reservations()
         for number in range(len(self.lanes), count):
             self.lanes.append(self._lane_beside(self._chance / "lane" / number))
-        for number, lane in enumerate(self.lanes if count > 1 else ()):
+        for number, lane in enumerate(self.lanes if count > 1 or is_assigned else ()):
             strategy = lane.guided_strategy
             strategy.tours = TourPlanner(strategy.planner, reservations, number)
 
@@ -127,6 +139,25 @@ class Guidance:
         planner = self.planner.beside(belief.dead_ends, chance / "ties")
         guided = strategy.beside(planner, belief, values, chance / "guide")
         return GuidanceLane(guided, self.random_walk.beside(belief, values), belief.dead_ends)
+
+    def assign(self, tours: Sequence[Tour]) -> None:
+        """Let the next sessions, one in each lane, follow these tours, and cover only what these are for.
+
+        Without tours they may plan for everything.
+        """
+        self.plan_again()
+        goals = [self.coverage.state(path) for tour in tours for path in tour.goals]
+        self.reservations.only = frozenset(goals) if tours else None
+        for lane, tour in zip_longest(self.lanes, tours[: len(self.lanes)]):
+            lane.guided_strategy.follow(tour)
+
+    def tour_planner(self, number: int) -> TourPlanner:
+        """A planner for a session that is held elsewhere; what it reserves has this number."""
+        return TourPlanner(self.planner, self.reservations, number)
+
+    def exchange(self) -> KnowledgeExchange:
+        """A way to tell others what is learnt here, and to add what they have learnt."""
+        return KnowledgeExchange(self)
 
     @property
     def is_done(self) -> bool:
@@ -140,18 +171,32 @@ class Guidance:
 
     def retry_given_up(self) -> None:
         """Try again what was given up, with more patience."""
+        self.retries += 1
         self.ours.patience *= 2
         self.planner.retry_given_up()
         if self.pairs is not None:
             self.pairs.retry_given_up()
         if self.value_classes is not None:
             self.value_classes.retry_given_up()
+        if self.views.refusals is not None:
+            self.views.refusals.retry_given_up()
         self.plan_again()
+
+    def count_refusals(self, closing: Collection[str], cells_at: CellsAt, *, is_goal: bool) -> RefusalCells:
+        """Count the places where wrong messages were judged; if that is the goal, plan for them, too."""
+        places = places_of(self._forecaster, self.dialogue_map.ours, closing)
+        refusals = RefusalCells(self.dialogue_map, self.planner.possible_edges, places, cells_at)
+        self.views.refusals = refusals
+        refusals.is_goal = is_goal
+        for lane in self.lanes if is_goal else ():
+            lane.guided_strategy.belief.refusals = refusals
+        return refusals
 
     @property
     def further_goals(self) -> list[tuple[str, int, int]]:
         """The goals beside paths: their names, the number of items that were reached, and of all."""
-        goals = (("pairs", self.pairs), ("value classes", self.value_classes))
+        refusals = self.guided_strategy.belief.refusals
+        goals = (("pairs", self.pairs), ("value classes", self.value_classes), ("refusals", refusals))
         return [(name, goal.reached, goal.total) for name, goal in goals if goal is not None]
 
     @property
@@ -173,8 +218,9 @@ class Guidance:
     def is_complete(self) -> bool:
         """True if the goal is reached."""
         has_pairs = self.pairs is None or self.pairs.is_over
-        has_values = self.value_classes is None or self.value_classes.reached >= self.value_classes.total
-        return has_pairs and has_values and self.goal_progress.reached >= self.goal_progress.total
+        others = (self.value_classes, self.guided_strategy.belief.refusals)
+        has_others = all(goal is None or goal.reached >= goal.total for goal in others)
+        return has_pairs and has_others and self.goal_progress.reached >= self.goal_progress.total
 
     def reasons(self) -> list[Reason]:
         """The reasons why paths are missing, found once for the same observations."""
@@ -187,6 +233,11 @@ class Guidance:
         """The value classes that were not covered, in words."""
         return [] if self.value_classes is None else list(map(self.value_classes.told, self.value_classes.missing()))
 
+    def missing_refusals(self) -> list[str]:
+        """The wrong messages that were not judged, by their reasons, if they are a goal."""
+        refusals = self.guided_strategy.belief.refusals
+        return [] if refusals is None else refusals.reasons()
+
     def as_data(self) -> dict[str, Any]:
         """All observations, as JSON can hold them, for a coverage file."""
         return {
@@ -198,7 +249,8 @@ class Guidance:
             "views": self.views.as_data(),
             "message pairs": None if self.pairs is None else self.pairs.as_data(),
             "missing values": None if self.value_classes is None else self.value_classes.as_data(),
-            "learnt": self._learnt(),
+            "refusals": None if self.views.refusals is None else self.views.refusals.as_data(),
+            "learnt": self.learnt(),
         }
 
     def resume_from(self, data: dict[str, Any]) -> None:
@@ -214,7 +266,9 @@ class Guidance:
             self.pairs.add_data(data["message pairs"])
         if self.value_classes is not None and data.get("missing values") is not None:
             self.value_classes.add_data(data["missing values"])
-        self._add_learnt(data)
+        if self.views.refusals is not None and data.get("refusals") is not None:
+            self.views.refusals.add_data(data["refusals"])
+        self.add_learnt(data.get("learnt"))
 
     def learn_from(self, data: dict[str, Any]) -> None:
         """Use the observations of another run about the peer, but not what that has covered, or tried in vain.
@@ -223,9 +277,9 @@ class Guidance:
         """
         check_spec(self.coverage, data["coverage"])
         self.peer.add_data(data["peer"], as_hint=True)
-        self._add_learnt(data)
+        self.add_learnt(data.get("learnt"))
 
-    def _learnt(self) -> dict[str, Any]:
+    def learnt(self) -> dict[str, Any]:
         """Learnt values, preparations that worked, and messages that cannot be made, as JSON can hold them."""
         strategy = self.guided_strategy
         return {
@@ -234,9 +288,9 @@ class Guidance:
             "refusals": [list(each) for each in strategy.refusals.items()],
         }
 
-    def _add_learnt(self, data: dict[str, Any]) -> None:
+    def add_learnt(self, learnt: dict[str, Any] | None) -> None:
         """Add what another run has learnt; files of earlier versions lack it."""
-        learnt, strategy = data.get("learnt"), self.guided_strategy
+        strategy = self.guided_strategy
         if learnt is None:
             return
         if self.values is not None and learnt["values"] is not None:

@@ -28,7 +28,7 @@ from palaver.navigation.plan_search import PlanningContext, PlanStep, RoutePlan
 from palaver.navigation.preparations import AwaitedAnswer, Preparations
 from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.steering import PayloadSteering
-from palaver.navigation.tours import TourPlanner
+from palaver.navigation.tours import Tour, TourPlanner
 from palaver.random_source import RandomSource
 from palaver.session.strategy import WAIT, ScriptedMessage, StrategyChoice
 from palaver.trees.lazy import LazyNode
@@ -100,13 +100,20 @@ class GuidedStrategy:
             return True
         if self.tours.has_others or self.is_done:
             return False
-        pairs, classes = self.belief.pairs, self.belief.value_classes
+        pairs, others = self.belief.pairs, (self.belief.value_classes, self.belief.refusals)
         if (
             pairs is not None
             and pairs.ratio_from(self._map.beginning, self.belief.session_pairs) > MIN_RATIO_OF_SESSION
         ):
             return True
-        return classes is not None and classes.reached < classes.total
+        return any(goal is not None and goal.reached < goal.total for goal in others)
+
+    def follow(self, tour: Tour | None) -> None:
+        """Let the next session follow a tour that was planned elsewhere."""
+        assert self.tours is not None, "other sessions go on at the same time"
+        self.tours.release()
+        self.plan, self._is_for_paths, self._is_for_values = None, True, False
+        self._steps = [] if tour is None else [*self.tours.follow(tour)]
 
     def begin(self) -> None:
         """Begin another session."""
@@ -381,6 +388,9 @@ class GuidedStrategy:
         self._is_for_values = self.plan is None
         if self.plan is None and self.belief.value_classes is not None:
             self.plan = self.belief.value_classes.plan(nodes, context)
+        self._is_for_refusals = self.plan is None
+        if self.plan is None and self.belief.refusals is not None:
+            self.plan = self.belief.refusals.plan(nodes, context)
         if self.plan is None:
             if not self.is_done:
                 self._tell("no plan is left: all is covered, or was tried in vain")
@@ -394,7 +404,7 @@ class GuidedStrategy:
     def _shown(self, plan: RoutePlan) -> str:
         target = f"target {' > '.join(self._map.coverage.walks[plan.target])}"
         if self._is_for_values:
-            target = "value classes of our messages"
+            target = "value classes of our messages" if not self._is_for_refusals else "wrong messages"
         elif not self._is_for_paths:
             target = "pairs of messages in time"
         steps = ", ".join(step.move.symbol if isinstance(step, Edge) else "end" for step in plan.steps)

@@ -111,6 +111,14 @@ SHARE_OF_MESSAGES_FOR_PAIRS = 0.45
 MAX_NODES_FOR_VALUES = Limit(20_000, "nodes searched for a message of a value class", "the class is not planned for")
 # A value class that was tried so often is given up.
 MAX_TRIES_OF_CLASS = 3
+# Nodes of the dialogue map that are searched for a place where a wrong message is missing.
+MAX_NODES_FOR_REFUSALS = Limit(20_000, "nodes searched for a place of wrong messages", "the place is not planned for")
+# Sets of futures that are searched for places where wrong messages can be said.
+MAX_PLACES = Limit(2_000, "sets of futures searched for places of wrong messages", "other places are not counted")
+# A wrong message that was tried so often at a place, and never judged, is given up.
+MAX_TRIES_OF_CELL = 12
+# A place that so many plans in a row did not lead to is given up.
+MAX_PLANS_FOR_PLACE = 12
 # A field of so many bytes, all of which may be anything, is a number.
 MAX_BYTES_OF_NUMBER = 8
 # Of a field, so many numbers of digits are classes, and so many ranges of characters.

@@ -177,7 +177,7 @@ class RoutePlanner:
         for name, counts in (("fruitless", self._fruitless), ("missed", self._missed), ("lost", self._lost)):
             for path, tries in data[name]:
                 state = self.coverage.state(tuple(path)[-self.coverage.paths.k :])
-                counts[state] = counts.get(state, 0) + tries
+                counts[state] = max(0, counts.get(state, 0) + tries)  # those of others may have been in vain no more
 
     def _is_enough(self, tries: int, likelihood: float) -> bool:
         """Return True if something this likely would have come in so many tries."""

@@ -19,17 +19,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
+from typing import NamedTuple
 
-from palaver.navigation.dialogue_map import Edge, MapNode
+from palaver.matching.dialogue_grammar import MessageType
+from palaver.navigation.coverage import KPath
+from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_SHARE_OF_BEGINNINGS, MIN_RATIO_OF_SESSION, STEPS_OF_TOUR
 from palaver.navigation.plan_search import RESET_COST, PlanningContext, PlanStep, RoutePlan
 from palaver.navigation.route_planner import RoutePlanner
+
+
+class Tour(NamedTuple):
+    """A tour from the beginning of a session, in words that mean the same in every process."""
+
+    steps: tuple[tuple[MessageType, KPath], ...]  # each message, and the path to it
+    goals: tuple[KPath, ...]  # that are reserved for it
+
+
+def tour_of(plan: RoutePlan, states: Iterable[int], walks: Sequence[KPath]) -> Tour:
+    """A plan from the beginning of a session until its end, and the states that are reserved for it, as a tour."""
+    edges = takewhile(lambda step: isinstance(step, Edge), plan.steps)
+    steps = tuple((edge.move, walks[edge.state]) for edge in edges if isinstance(edge, Edge))
+    return Tour(steps, tuple(walks[state] for state in sorted(states)))
+
+
+def edges_of(tour: Tour, dialogue_map: DialogueMap) -> list[Edge]:
+    """The edges of a tour from the beginning, as far as they are found on a map."""
+    node, edges = dialogue_map.beginning, list[Edge]()
+    walks = dialogue_map.coverage.walks
+    for move, path in tour.steps:
+        fitting = [edge for edge in dialogue_map.edges(node) if edge.move == move]
+        best = next((edge for edge in fitting if walks[edge.state] == path), fitting[0] if fitting else None)
+        if best is None:
+            break
+        edges.append(best)
+        node = best.to
+    return edges
 
 
 class Reservations:
     """The coverage states that the plans of sessions are for, by the number of their lane."""
 
     def __init__(self) -> None:
+        self.only: frozenset[int] | None = None  # all others are reserved for sessions that are held elsewhere
         self._of: dict[int, frozenset[int]] = {}
         self.counts: dict[int, int] = {}  # by state
         self.version = 0  # changes with every change
@@ -61,7 +94,7 @@ class Reservations:
 
     def has_others(self, lane: int) -> bool:
         """True if another lane has reserved something."""
-        return len(self._of) > (lane in self._of)
+        return self.only is not None or len(self._of) > (lane in self._of)
 
 
 class _Taken(Mapping[int, int]):
@@ -69,11 +102,14 @@ class _Taken(Mapping[int, int]):
 
     def __init__(self, reservations: Reservations, lane: int, own: Mapping[int, int]) -> None:
         self._counts = reservations.counts
+        self._only = reservations.only
         self._mine = reservations.of(lane)
         self._own = own
 
     def __getitem__(self, state: int) -> int:
         count = self._own.get(state, 0) + self._counts.get(state, 0) - (state in self._mine)
+        if self._only is not None and state not in self._only:
+            count += 1
         if not count:
             raise KeyError(state)
         return count
@@ -104,6 +140,18 @@ class TourPlanner:
             plan, states = self._longer(plan, context)
             self.reservations.reserve(self._lane, states)
         return plan
+
+    def tour(self) -> Tour | None:
+        """A tour from the beginning of a session that is held elsewhere; None if nothing is left for it."""
+        plan = self.plan([self._planner.dialogue_map.beginning], PlanningContext(dead_ends=self._planner.dead_ends))
+        if plan is None:
+            return None
+        return tour_of(plan, self.reservations.of(self._lane), self._planner.coverage.walks)
+
+    def follow(self, tour: Tour) -> list[Edge]:
+        """Reserve what a tour is for, and return its edges."""
+        self.reservations.reserve(self._lane, map(self._planner.coverage.state, tour.goals))
+        return edges_of(tour, self._planner.dialogue_map)
 
     def is_left_to_others(self, starts: Sequence[MapNode], context: PlanningContext) -> bool:
         """Return True if there is something to plan for, and other lanes have reserved it."""

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from enum import Enum
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeVar, Unpack
 
 from palaver.addresses import Address, parse_party_address, with_default_scheme
-from palaver.beyond.wrong_messages import WrongMessages
+from palaver.beyond.wrong_messages import DEFAULT_SHARE, WrongMessages
 from palaver.campaign.campaign_limits import SESSION_SECONDS_PER_MESSAGE, SESSION_TIMEOUTS
+from palaver.campaign.command_errors import CommandErrors
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.campaign.shared_variables import shared_variables
 from palaver.campaign.spec_notes import SpecNotes
 from palaver.campaign.system_under_test import SystemUnderTest
-from palaver.campaign.target_care import PORT, Restart, TargetCare, TargetError, TargetOptions, command_of
+from palaver.campaign.target_care import (
+    PORT,
+    Restart,
+    TargetCare,
+    TargetError,
+    TargetOptions,
+    command_of,
+    in_folder,
+    names_folder,
+)
+from palaver.campaign.worker_places import WorkerPlaces, share_out
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
@@ -59,6 +72,8 @@ def talk(
     seconds: float | None = None,
     until: Until | str | None = None,
     jobs: int = 1,
+    workers: int = 1,
+    cluster: str | None = None,
     k: int = 5,
     goal: CoverageGoal | str = CoverageGoal.ALL,
     schedule: Literal["gain", "paper"] = "gain",
@@ -77,7 +92,7 @@ def talk(
     max_message_bytes: int = 1 << 20,
     solving: SolvingLimits | None = None,
     oracles: Sequence[Oracle] = (),
-    known: str | PathLike[str] | None = None,
+    known: str | PathLike[str] | KnownFindings | None = None,
     beyond: float | None = None,
     plans: bool = False,
     trace: bool = False,
@@ -88,46 +103,79 @@ def talk(
     The spec may be a path, or the name of a bundled one; `parameters` are values of those that it declares.
     `client` and `server` are addresses, `[NAME=]URI` or a port, of the parties that palaver plays: it connects as a
     client, and listens as a server. `program` is talked to by its standard input and output. `target` is the command
-    line of the system under test, started and watched; `{port}` in it, and in addresses, stands for a free port; `care`
+    line of the system under test, started and watched; `{port}` in it, and in addresses, stands for a free port, and
+    `{dir}` for a folder that is removed at the end; `care`
     are the options about it, see `TargetOptions`. `learn_from` is a coverage file, or what one holds: of that, only
-    what was learnt about the peer is used. With `jobs`, up to so many sessions go on at the same time.
+    what was learnt about the peer is used. With `jobs`, up to so many sessions go on at the same time; with `workers`,
+    so many processes hold them, each with a system under test of its own; with `cluster`, the workers of dask do.
     `beyond` is the share of our messages that are wrong on purpose. The others are those of the command `palaver talk`.
     With `plans` there are `PlanMade` events, with `trace` there are events of every input and action of a session.
 
     :raises SetupError: the parties, addresses or options do not fit, or the coverage file is of no use
     :raises SpecError: the spec is wrong
     """
+    given = {**locals(), **care}  # before anything else has a name here
+    folder, (client, server, target, care) = _in_folder(client, server, target, care)
     files = () if isinstance(spec, Spec) else tuple(spec_files([str(spec)]))
     loaded = _loaded(spec, files, parameters or {})
     clients, servers = _addresses(loaded, client, server, has_target=target is not None)
-    port = 0
-    if target is not None:
-        clients, servers, port = _with_port(clients, servers)
+    is_paper = schedule == "paper"
+    places = WorkerPlaces(
+        workers, cluster, clients, servers, has_folder=names_folder((given["client"], given["server"]))
+    )
+    if trouble := places.trouble(has_target=target is not None, is_paper=is_paper):
+        raise SetupError(trouble)
+    clients, servers, port = (clients, servers, 0) if target is None else _with_port(clients, servers)
     care_taken = _care(care, target, is_server=bool(clients) or not servers)
     budget = _budget(until, sessions, seconds, guided=guided)
     _check_oracles(oracles)
-    try:
-        roles = _roles(loaded, clients, servers, tuple(program))
-        limits = solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET)
-        setup = SessionSetup(loaded, roles, limits, deadlines)
-    except SetupError:
-        raise
-    except PalaverError as error:
-        raise SetupError(str(error)) from error
-    setup.prepare()
+    limits = solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET)
+    setup = _setup(loaded, clients, servers, tuple(program), limits, deadlines)
     seed = _seed(seed)
     is_open = guided and budget.until is not Until.FOREVER
-    is_paper = schedule == "paper"
     guidance = _guidance(setup, seed, k, goal, is_open=is_open, is_paper=is_paper, learns=learn_values and guided)
     _check_jobs(jobs, setup, care_taken, target, is_paper=is_paper)
     guidance.make_lanes(jobs)
-    _resume(guidance, file := None if coverage_file is None else Path(coverage_file))
     _learn(guidance, learn_from)
+    wrong = _wrong(guidance, setup, seed, beyond, is_goal=goal == "beyond", sees_target=target is not None)
+    _resume(guidance, file := None if coverage_file is None else Path(coverage_file))
     if session_time is None:
         session_time = SESSION_TIMEOUTS * timeout + SESSION_SECONDS_PER_MESSAGE * max_messages
-    loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
-
+    errors = CommandErrors()
+    loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server, error_listener=errors.feed)
     system = _target(loop, target, clients, servers, port, care_taken)
+    campaign = Campaign(
+        setup,
+        guidance,
+        seed,
+        Timeouts(timeout, patience, quiet_interval, max_message_bytes, max_messages, session_time, grace),
+        budget,
+        loop,
+        is_guided=guided,
+        target=system,
+        # Workers tell what the spec notes.
+        oracles=(SpecNotes(loaded), *oracles) if loaded.grammar.noted and not places.are_elsewhere else oracles,
+        known=_known(known),
+        plans=plans,
+        trace=trace,
+        files=files,
+        at_end=_ending(file, guidance, loop, system, folder),
+        wrong=wrong,
+        errors=errors,
+    )
+    if places.are_elsewhere:
+        share_out(campaign, given, places, budget.until)
+    return campaign
+
+
+def _ending(
+    file: Path | None,
+    guidance: Guidance,
+    loop: SelectorEventLoop,
+    system: SystemUnderTest | None,
+    folder: ExitStack,
+) -> Callable[[], None]:
+    """What remains to be done at the end of a campaign."""
 
     def at_end() -> None:
         # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
@@ -138,34 +186,50 @@ def talk(
             loop.close()
             if system is not None:
                 system.tear_down()
+            folder.close()
 
-    return Campaign(
-        setup,
-        guidance,
-        seed,
-        Timeouts(timeout, patience, quiet_interval, max_message_bytes, max_messages, session_time, grace),
-        budget,
-        loop,
-        is_guided=guided,
-        target=system,
-        oracles=(SpecNotes(loaded), *oracles) if loaded.grammar.noted else oracles,
-        known=_known(known),
-        plans=plans,
-        trace=trace,
-        files=files,
-        at_end=at_end,
-        wrong=_wrong(setup, seed, beyond, sees_target=target is not None),
-    )
+    return at_end
 
 
-def _wrong(setup: SessionSetup, seed: int, share: float | None, *, sees_target: bool) -> WrongMessages | None:
-    """The wrong messages of a campaign. :raises SetupError: it is no share"""
-    if share is None:
+def _setup(
+    spec: Spec,
+    clients: Sequence[str],
+    servers: Sequence[str],
+    program: tuple[str, ...],
+    limits: SolvingLimits,
+    deadlines: Mapping[str, float] | None,
+) -> SessionSetup:
+    """The spec with assigned roles, ready for sessions. :raises SetupError: they do not fit"""
+    try:
+        setup = SessionSetup(spec, _roles(spec, clients, servers, program), limits, deadlines)
+    except SetupError:
+        raise
+    except PalaverError as error:
+        raise SetupError(str(error)) from error
+    setup.prepare()
+    return setup
+
+
+def _in_folder(*given: Any) -> tuple[ExitStack, tuple[Any, ...]]:
+    """What the system under test is told, with a folder of its own in the place of `{dir}`; and what removes that."""
+    stack = ExitStack()
+    if names_folder(given):
+        given = in_folder(given, stack.enter_context(TemporaryDirectory(prefix="palaver-")))
+    return stack, given
+
+
+def _wrong(
+    guidance: Guidance, setup: SessionSetup, seed: int, share: float | None, *, is_goal: bool, sees_target: bool
+) -> WrongMessages | None:
+    """The wrong messages of a campaign, which are counted. :raises SetupError: it is no share"""
+    if share is None and not is_goal:
         return None
+    share = DEFAULT_SHARE if share is None else share
     if not 0 <= share <= 1:
         raise SetupError(f"beyond is a share of our messages, from 0 to 1, and not {share!r}")
     wrong = WrongMessages(setup, RandomSource(seed), share)
     wrong.sees_target = sees_target
+    wrong.ledger = guidance.count_refusals(setup.closing, wrong.cells_at, is_goal=is_goal)
     return wrong
 
 
@@ -175,9 +239,10 @@ def _guidance(
     """The guidance of a campaign, which `is_open` if it is guided and nobody has said when it stops.
 
     The goal `paths` is all paths; `history` is all paths, and all pairs of messages in time; `values` is all paths, and
-    all value classes. The goal `all` is all paths, and in an open campaign pairs as far as they are affordable.
+    all value classes; `beyond` is all paths, and wrong messages in all places. The goal `all` is all paths, and in an
+    open campaign pairs as far as they are affordable.
     """
-    aim = _one_of(CoverageGoal, "goal", "all" if goal in ("paths", "history", "values") else goal)
+    aim = _one_of(CoverageGoal, "goal", "all" if goal in ("paths", "history", "values", "beyond") else goal)
     is_affordable = is_open and not is_paper and goal in ("all", CoverageGoal.ALL)
     return Guidance(
         setup,
@@ -259,10 +324,12 @@ def _one_of(kind: type[Choice], name: str, value: Choice | str) -> Choice:
         raise SetupError(f"{name} is one of {choices}, and not {value!r}") from error
 
 
-def _known(file: str | PathLike[str] | None) -> KnownFindings:
+def _known(given: str | PathLike[str] | KnownFindings | None) -> KnownFindings:
     """The findings that are known. :raises SetupError: the file cannot be read"""
+    if given is None or isinstance(given, KnownFindings):
+        return given or KnownFindings()
     try:
-        return KnownFindings() if file is None else read_known(file)
+        return read_known(given)
     except PalaverError as error:
         raise SetupError(str(error)) from error
 
