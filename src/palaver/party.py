@@ -116,6 +116,11 @@ class Party:
         """Return True if we play this party."""
         return self.connection_mode is not ConnectionMode.EXTERNAL
 
+    @property
+    def is_in_session(self) -> bool:
+        """True while a message may really be sent, False while one is made up, parsed or fuzzed."""
+        return self._stage is not None
+
     def start(self) -> None:
         """Ask for the connection to be opened: at once if a session runs, else when one begins."""
         self.is_started = True
@@ -168,7 +173,7 @@ class NetworkParty(Party):
         self.tls = (self.tls or {}) if parse_party_address(uri).scheme.over else None
 
     def start_tls(self, **options: str) -> None:
-        """Encrypt the connection from here on. The options are those of `session.events.Tls`."""
+        """Encrypt the connection from here on. The options are those of `session.interface.Tls`."""
         if self._stage is not None:
             self._stage.secure(self, **options)
 

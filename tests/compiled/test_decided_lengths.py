@@ -361,3 +361,14 @@ def test_a_length_that_may_end_anywhere_does_not_take_any_amount_of_work() -> No
     spec.parse(record * 2)
     with pytest.raises(Undecided, match="in too many ways"):
         spec.parse(record * 20)
+
+
+def test_a_message_that_is_known_is_read_with_the_lengths_that_constraints_decide() -> None:
+    spec = palaver.loads(
+        '<start> ::= <Client:note>\n<note> ::= <size> ":" <topic> <text>\n<size> ::= r"[0-9]+"\n'
+        '<topic> ::= r"[a-z]{1,90}"\n<text> ::= r"[a-z]*"\n'
+        "where forall <n> in <note>: int(<n>.<size>) == len(str(<n>.<topic>))\n"
+    )
+    (node,) = spec.readings("<note>", b"3:abc" + b"d" * 200)
+    assert [str(part) for part in palaver.Tree(node).find_subtrees("<topic>")] == ["abc"]
+    assert len(list(spec.readings("<note>", b"9:abc"))) == 3  # a wrong length is one that no constraint decides

@@ -121,7 +121,7 @@ def test_a_stream_knows_all_lengths_and_leaves_the_rest_alone() -> None:
 
 def test_progress_prints_itself() -> None:
     text = repr(fed("<start> ::= 'a'", "b").progress)
-    assert text == "Progress(complete=(), may_go_on=False, dead_at=0, expected=(\"'a'\",))"
+    assert text == "MatchProgress(complete=(), may_go_on=False, failed_at=0, expected=(\"'a'\",))"
     assert MatchProgress([], complete_here=False, may_go_on=True) != "something else"
 
 

@@ -19,7 +19,7 @@ def world() -> Iterator[SocketNetwork]:
 @pytest.fixture
 def talk(palaver: Any, world: SocketNetwork, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """`palaver talk -f talk.fan` in the same world as its peers."""
-    monkeypatch.setattr("palaver.campaign.talk.SelectorEventLoop", lambda **_: world.loop())
+    monkeypatch.setattr("palaver.campaign.campaign_factory.SelectorEventLoop", lambda **_: world.loop())
 
     def run(spec: str, *arguments: str) -> Any:
         palaver.write(talk_fan=spec)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from palaver.session.events import Tls
+from palaver.session.interface import Tls
 from palaver.testing import Disconnect, Expect, HalfClose, Pause, Reset, ScriptedPeer, ScriptStep, SocketNetwork, Write
 from servers.common import needs_openssl
 
@@ -121,15 +121,15 @@ def test_a_port_without_a_server_is_inconclusive(palaver: Any) -> None:
 def test_the_command_line_sets_the_time_to_start_and_to_answer(
     palaver: Any, world: SocketNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: dict[str, float] = {}
+    given: dict[str, Any] = {}
     monkeypatch.setattr(
-        "palaver.campaign.talk.SelectorEventLoop", lambda **options: given.update(options) or world.loop()
+        "palaver.campaign.campaign_factory.SelectorEventLoop", lambda **options: given.update(options) or world.loop()
     )
     world.add(ScriptedPeer(GOOD))
     palaver.write(talk_fan=SPEC)
     port = str(world.port_of("peer"))
     palaver("talk", "-f", "talk.fan", "-n", "1", "--client", port, "--timeout", "2", "--wait-for-server", "3")
-    assert given == {"connect_timeout": 2.0, "startup_patience": 3.0}
+    assert (given["connect_timeout"], given["startup_patience"]) == (2.0, 3.0)
 
 
 def test_a_port_in_use_is_an_error_of_ours(talk: Callable[..., Any]) -> None:

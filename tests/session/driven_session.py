@@ -6,8 +6,8 @@ import palaver
 from palaver.party import ConnectionMode
 from palaver.random_source import RandomSource
 from palaver.session.engine import Session, Timeouts
-from palaver.session.events import Action, Closed, Opened, Received, Send, TimePassed
 from palaver.session.findings import FindingKind
+from palaver.session.interface import Action, Closed, Opened, Received, Send, TimePassed
 from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.session.strategy import RandomStrategy
 

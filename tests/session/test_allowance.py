@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from palaver.random_source import RandomSource
 from palaver.session.allowance import SessionAllowance
 from palaver.session.engine import Session, Timeouts
-from palaver.session.events import Close, Opened, Received, TimePassed
 from palaver.session.findings import FindingKind, Verdict
+from palaver.session.interface import Close, Opened, Received, TimePassed
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import RandomStrategy
 

@@ -6,8 +6,8 @@ import pytest
 from driven_session import SERVER, DrivenSession
 
 import palaver
-from palaver.session.events import Close, Closed, Failed, Finish, Received
 from palaver.session.findings import FindingKind, Verdict
+from palaver.session.interface import Close, Closed, Failed, Finish, Received
 from palaver.testing import run_pair
 
 RULES = """

@@ -6,7 +6,7 @@ import pytest
 
 from palaver.addresses import Address
 from palaver.errors import PalaverError
-from palaver.session.events import Close, Closed, Finish, Open, Role, Send, Tls
+from palaver.session.interface import Close, Closed, Finish, Open, Role, Send, Tls
 from palaver.session.roles import Connections
 
 PLACE: tuple[Address, Role] = (Address("tcp", "127.0.0.1", 25), "connect")

@@ -9,8 +9,8 @@ import pytest
 from driven_session import CLIENT, SERVER, DrivenSession
 
 import palaver
-from palaver.session.events import Closed, Received
 from palaver.session.findings import FindingKind, Severity, Verdict
+from palaver.session.interface import Closed, Received
 from palaver.session.leaving import EndWatch
 
 CASES = Path(__file__).parents[1] / "cases"

@@ -9,8 +9,8 @@ from driven_session import ECHO, SERVER, DrivenSession, answered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.session.events import Close, Failed, Open
 from palaver.session.findings import FindingKind, Verdict
+from palaver.session.interface import Close, Failed, Open
 
 
 def test_nothing_is_sent_before_the_connection_is_open() -> None:

@@ -14,13 +14,25 @@ import pytest
 from driven_session import SERVER, DrivenSession, answered
 from hypothesis import given
 from hypothesis import strategies as st
+from test_named_addresses import SPEC as PASSIVE
+from test_named_addresses import refused
 
 import golden
 from palaver.party import ConnectionMode
 from palaver.printable import printable
-from palaver.session.events import Closed, Failed, Opened
-from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, show_all, show_data
-from palaver.session.fingerprint import normalised_data, normalised_text, repeatable
+from palaver.session.findings import (
+    Finding,
+    FindingKind,
+    Fingerprint,
+    Severity,
+    Verdict,
+    exit_code_told,
+    exit_text,
+    show_all,
+    show_data,
+)
+from palaver.session.fingerprint import data_again, normalised_data, normalised_text, repeatable
+from palaver.session.interface import Closed, Failed, Opened
 from palaver.session.message_text import show_place
 from palaver.session.session_limits import MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_SOURCE
 from palaver.session.setup import RoleAssignment
@@ -205,6 +217,10 @@ def without_a_timer() -> DrivenSession:
     return driven
 
 
+def misdirected() -> DrivenSession:
+    return refused(PASSIVE)
+
+
 def ambiguous() -> DrivenSession:
     driven = asked(TALK.replace('"SAY " <word>', "<word>+") + "where len(str(<answer>)) != 17\n")
     driven.hear(b"abcdefghijklmnop\n")
@@ -236,6 +252,7 @@ SCENES: list[Callable[[], DrivenSession]] = [
     without_a_timer,
     late,
     ambiguous,
+    misdirected,
 ]
 
 
@@ -538,6 +555,19 @@ def test_what_is_repeated_of_our_request_is_no_difference_also_inside_of_a_word(
     assert normalised_data(b"XBUSY", b"Q8432t") != normalised_data(b"XGONE", b"Q8432t")
 
 
+def test_of_binary_data_only_the_byte_that_is_wrong_makes_a_difference() -> None:
+    first, second, other = (
+        bytes.fromhex(data) for data in ("1b0204ec83aa82a6", "1b0300ec83b1c002", "1c0204ec83aa82a6")
+    )
+    for of in (normalised_data, data_again):
+        assert of(first, b"") == of(second, b"") != of(other, b"")
+
+
+def test_a_random_identifier_is_no_difference_when_a_finding_comes_again() -> None:
+    assert data_again(b"WRONG 3fa9b2c1d4 at 12:30\n", b"") == data_again(b"WRONG 9e01c2aa77 at 12:31\n", b"")
+    assert data_again(b"WRONG 3fa9b2c1d4\n", b"") != data_again(b"GONE 3fa9b2c1d4\n", b"")
+
+
 @pytest.mark.parametrize("answer", ["GOT {}", "GOT {}!", "{} GOT"])
 def test_what_is_repeated_of_an_earlier_message_is_no_difference_in_whatever_case(answer: str) -> None:
     values = ("some words", "another", "a thing, with signs ", "four words of ours")
@@ -550,3 +580,9 @@ def test_the_name_of_an_earlier_message_is_no_repetition() -> None:
     assert normalised_data(b"MAIL first", repeatable([b"MAIL a", b"DATA"])) == "MAIL first"
     assert normalised_data(b"MAIL first", repeatable([b"DATA"])) == "MAIL first"
     assert normalised_data(b"MAIL first", repeatable([b"DATA", b"MAIL"])) == "...first"
+
+
+@pytest.mark.parametrize("code", [0, 1, 255, -6, -11, -63])
+def test_an_exit_code_can_be_read_where_it_was_told(code: int) -> None:
+    assert exit_code_told(f"{exit_text(code)}; Python: KeyError: in main") == code
+    assert exit_code_told(f"it {exit_text(code)}") is None

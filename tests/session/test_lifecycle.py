@@ -13,8 +13,8 @@ from lifecycle_page import PAGE, rendered
 
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
-from palaver.session.events import Input, Opened, Received, TimePassed
 from palaver.session.findings import FindingKind
+from palaver.session.interface import Input, Opened, Received, TimePassed
 from palaver.session.lifecycle import (
     EVENTS,
     TRANSITIONS,

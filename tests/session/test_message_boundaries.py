@@ -8,8 +8,8 @@ import pytest
 from driven_session import DrivenSession
 
 from palaver.party import ConnectionMode
-from palaver.session.events import Opened, Received
 from palaver.session.findings import FindingKind, Verdict
+from palaver.session.interface import Opened, Received
 from palaver.session.setup import RoleAssignment
 
 TWO = "<start> ::= <Client:go> <Server:one> <Server:two>\n<go> ::= 'GO\\n'\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from driven_session import SERVER, DrivenSession
 
-from palaver.session.events import Closed
 from palaver.session.findings import FindingKind, Verdict
+from palaver.session.interface import Closed
 
 REVERSED = """
 from functools import reduce

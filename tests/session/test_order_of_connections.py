@@ -6,8 +6,8 @@ import pytest
 from driven_session import DrivenSession
 
 from palaver.party import ConnectionMode
-from palaver.session.events import Opened, Received
 from palaver.session.findings import FindingKind
+from palaver.session.interface import Opened, Received
 from palaver.session.setup import RoleAssignment
 
 # After <go>, either <first> comes on the connection of A, or <second> on that of B, and then <third> on that of A.

@@ -17,8 +17,8 @@ from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, PartyHost, PartyNames
 from palaver.random_source import RandomSource
 from palaver.session.engine import Session
-from palaver.session.events import Close, Closed, Listening, Open, Opened, Received, Send, TimePassed
 from palaver.session.findings import FindingKind, Verdict
+from palaver.session.interface import Close, Closed, Listening, Open, Opened, Received, Send, TimePassed
 from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.session.strategy import RandomStrategy
 from palaver.testing.socket_network import SocketNetwork
@@ -901,6 +901,8 @@ def test_a_message_that_is_only_made_up_has_no_effect_on_parties() -> None:
     with names.rehearsed():
         party.port = 2
         party.start()
+        assert not party.is_in_session
+    assert party.is_in_session
     assert (calls, party.port, party.is_started) == ([], 1, False)
     party.start()
     assert calls == ["start"]

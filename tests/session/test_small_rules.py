@@ -9,10 +9,10 @@ import palaver
 from palaver.random_source import RandomSource
 from palaver.session.blame import Recoveries
 from palaver.session.engine import Session, Timeouts
-from palaver.session.events import Opened, TimePassed
 from palaver.session.extension import Refusal
 from palaver.session.finding_drafts import incomplete
 from palaver.session.findings import FindingKind
+from palaver.session.interface import Opened, TimePassed
 from palaver.session.message_text import show_fields, show_place
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import ScriptedStrategy, ScriptLine

@@ -7,7 +7,7 @@ from driven_session import CLIENT, ECHO, answered
 import palaver
 from palaver.random_source import RandomSource
 from palaver.session.engine import Session, Timeouts
-from palaver.session.events import Opened, Received, Send, TimePassed
+from palaver.session.interface import Opened, Received, Send, TimePassed
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import RandomStrategy, ShortestStrategy, Strategy
 

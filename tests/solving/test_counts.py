@@ -33,6 +33,7 @@ class Answers:
     """A question that was asked, and our answer to it, which is missing."""
 
     make: Callable[[str, tuple[Node, ...]], Node]
+    counted: Callable[[Node, str, int], Node | None]
     history: tuple[Node, ...] = ()
 
     def __init__(self, spec: palaver.Spec, question: str) -> None:

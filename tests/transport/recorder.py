@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from palaver.session.events import Closed, Failed, Input, Opened, Received, Secured
+from palaver.session.interface import Closed, Failed, Input, Opened, Received, Secured
 from palaver.transport.driver import EventLoop
 
 Kind = TypeVar("Kind", Opened, Received, Closed, Failed, Secured)

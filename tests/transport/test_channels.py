@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Open, Opened, TimePassed
+from palaver.session.interface import Close, Open, Opened, TimePassed
 from palaver.transport.blocking import BlockingSocket
 from palaver.transport.channel import Channel, EndOfStream, OpenOptions, ReadyChannel
 from palaver.transport.clock import ManualClock

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Action, Close, Closed, Input, Open, Opened, Received, Role, Send, TimePassed, Turn
+from palaver.session.interface import Action, Close, Closed, Input, Open, Opened, Received, Role, Send, TimePassed, Turn
 from palaver.transport.clock import ManualClock
 from palaver.transport.driver import Driver, EventLoop, drive
 from palaver.transport.event_loop import SelectorEventLoop

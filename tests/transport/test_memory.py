@@ -1,7 +1,7 @@
 """The network in memory, where it differs from the real one or can do more."""
 
 from palaver.addresses import Address
-from palaver.session.events import (
+from palaver.session.interface import (
     Close,
     Closed,
     Failed,

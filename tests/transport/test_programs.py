@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
+from palaver.session.interface import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport.channel import EndOfStream, OpenOptions
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop

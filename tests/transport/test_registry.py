@@ -13,8 +13,8 @@ import palaver
 from palaver.addresses import PATH, SCHEMES, Address, AddressScheme, parse_party_address, register, scheme_named
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, NetworkParty, address_of, split_party_spec
-from palaver.session.events import Failed, Open
 from palaver.session.findings import Verdict
+from palaver.session.interface import Failed, Open
 from palaver.testing import MemoryNetwork, SocketNetwork, run_pair
 from palaver.transport.channel import (
     Channel,

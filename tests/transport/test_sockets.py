@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Open, Opened, Received, Role, Send, TimePassed
+from palaver.session.interface import Close, Closed, Failed, Open, Opened, Received, Role, Send, TimePassed
 from palaver.transport.clock import ManualClock
 from palaver.transport.connection import Connection
 from palaver.transport.event_loop import SelectorEventLoop

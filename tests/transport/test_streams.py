@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
+from palaver.session.interface import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.memory_network import MemoryEventLoop, MemoryNetwork, in_pieces
 from servers.common import needs_openssl

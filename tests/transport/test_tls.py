@@ -8,7 +8,20 @@ from collections.abc import Callable
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Finish, Input, Open, Opened, Role, Secure, Secured, Send, Tls
+from palaver.session.interface import (
+    Close,
+    Closed,
+    Failed,
+    Finish,
+    Input,
+    Open,
+    Opened,
+    Role,
+    Secure,
+    Secured,
+    Send,
+    Tls,
+)
 from palaver.transport.certificate import make_certificate
 from palaver.transport.channel import Channel, ChannelError, EndOfStream
 from palaver.transport.clock import ManualClock

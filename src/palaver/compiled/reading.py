@@ -5,7 +5,7 @@ There are three outcomes: the input conforms, it is rejected, or it was too much
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -150,3 +150,26 @@ def _start_of(tree: Tree, *, in_bytes: bool) -> int:
             bits += 1 if isinstance(piece, int) else 8 * len(piece)
         tree = parent
     return bits // 8
+
+
+def message_readings(spec: Spec, symbol: str, data: bytes, history: Sequence[Node]) -> Iterator[Node]:
+    """The derivations of a whole message; see `Spec.readings`.
+
+    Those with lengths as the constraints decide them, if there are any: without that, every place where a field may end
+    is a derivation of its own, and the right one is found late.
+    """
+    for bounded in (True, False) if spec.bounded_rules.bounds else (False,):
+        matcher = spec.matcher(symbol, binary=spec.is_binary, history=history, bounded=bounded)
+        is_read = False
+        try:
+            matcher.finish(data)
+            for node in matcher.trees():
+                is_read = True
+                try:
+                    yield spec.sources.recover(node, history=history)
+                except NoSource:
+                    yield node
+        except Undecided:
+            continue
+        if is_read:
+            return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import palaver.spec.ast as syntax
 from palaver.compiled.compiled_limits import MAX_CACHED_VALUES
 from palaver.compiled.data import as_bytes, as_data
-from palaver.compiled.reading import Reading
+from palaver.compiled.reading import Reading, message_readings
 from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.code_uses import functions_defined_in
 from palaver.constraints.node_selectors import indexed
@@ -398,16 +398,7 @@ class Spec:
 
         `history` are the earlier messages that computed repetitions look back at.
         """
-        matcher = self.matcher(symbol, binary=self.is_binary, history=history)
-        try:
-            matcher.finish(data)
-            for node in matcher.trees():
-                try:
-                    yield self.sources.recover(node, history=history)
-                except NoSource:
-                    yield node
-        except Undecided:
-            return
+        return message_readings(self, symbol, data, history)
 
     def read_word(self, symbol: str, language: Language, word: str) -> Node | None:
         """A word of the language of a symbol, read as that symbol; None if it cannot be read so."""

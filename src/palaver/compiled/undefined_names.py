@@ -20,19 +20,23 @@ from palaver.spec.traversal import computed_bounds, expressions_of, walk_formula
 _HIDDEN_DEFINITIONS = frozenset(("globals", "exec", "eval", "vars", "setattr"))
 
 _TYPE_PARAMETERS = ("TypeVar", "ParamSpec", "TypeVarTuple")  # nodes that Python 3.11 does not have
+# Nodes that can bind a name. Most are of other types, which are not looked at further.
+_BINDING = frozenset(("Name", "arg", "FunctionDef", "AsyncFunctionDef", "ClassDef", "alias", "ExceptHandler"))
+_BINDING |= frozenset(("MatchAs", "MatchStar", "MatchMapping", "Global", *_TYPE_PARAMETERS))
 
 
 def report_undefined_names(files: Sequence[SpecFile], grammar: Grammar, namespace: Namespace, report: Reporter) -> None:
     """Warn of each undefined name, where it is used. The spec's own code has run in the namespace."""
-    modules = {id(file): file for file in files}.values()  # a file can be included more than once
-    if any(name.id in _HIDDEN_DEFINITIONS for file in modules for name in _names(file.python)):
+    # A file can be included more than once.
+    modules = {id(file): (file.source, list(ast.walk(file.python))) for file in files}.values()
+    if any(name.id in _HIDDEN_DEFINITIONS for _, nodes in modules for name in _names(nodes)):
         return
     known = {*namespace.names, *namespace.names["__builtins__"]}
-    for file in modules:
-        _report(file.python, file.source, known, report)
+    for source, nodes in modules:
+        _report(nodes, source, known, report)
     for expression, variables in _expressions(grammar):
         bound = {mention.name for mention in expression.mentions} | known | set(variables)
-        _report(expression.python, expression.source, bound, report)
+        _report(list(ast.walk(expression.python)), expression.source, bound, report)
 
 
 def _expressions(grammar: Grammar) -> Iterator[tuple[Expression, list[str]]]:
@@ -48,9 +52,9 @@ def _expressions(grammar: Grammar) -> Iterator[tuple[Expression, list[str]]]:
     yield from ((objective.expression, []) for objective in grammar.objectives)
 
 
-def _report(code: ast.AST, source: Source, known: Collection[str], report: Reporter) -> None:
-    bound = set(_bound_in(code))
-    for name in _names(code):
+def _report(nodes: Sequence[ast.AST], source: Source, known: Collection[str], report: Reporter) -> None:
+    bound = set(_bound_in(nodes))
+    for name in _names(nodes):
         if isinstance(name.ctx, ast.Load) and name.id not in known and name.id not in bound:
             start = _offset(source, name.lineno, name.col_offset)
             message = f"the name {name.id} is not defined, so using it raises NameError"
@@ -59,14 +63,16 @@ def _report(code: ast.AST, source: Source, known: Collection[str], report: Repor
             report.warning(source, Span(start, start + len(name.id)), message, hint)
 
 
-def _names(code: ast.AST) -> Iterator[ast.Name]:
+def _names(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
     """The names in the code, without those that Python itself defines, such as `__class__` in a method."""
-    return (node for node in ast.walk(code) if isinstance(node, ast.Name) and not node.id.startswith("__"))
+    return (node for node in nodes if isinstance(node, ast.Name) and not node.id.startswith("__"))
 
 
-def _bound_in(code: ast.AST) -> Iterator[str]:
+def _bound_in(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """The names that anything in the code binds."""
-    for node in ast.walk(code):
+    for node in nodes:
+        if type(node).__name__ not in _BINDING:
+            continue
         match node:
             case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
                 yield name

@@ -22,11 +22,7 @@ Name = TypeVar("Name")
 class MatchProgress:
     """The result of reading so far. All offsets and lengths count units of the input: bytes, or characters of a str.
 
-    may_go_on       True if more input could be read
-    dead_at         the offset of the first unexpected unit; None as long as there is none, or if the message is
-                    complete right at the end of the input
-    expected        the terminals that could have stood at `failed_at`, in the order of the spec
-    complete_here   True if all the input so far is a complete message
+    `may_go_on` is True if more input could be read, `complete_here` if all the input so far is a complete message.
     """
 
     __slots__ = ("_count", "_failure", "_lengths", "complete_here", "may_go_on")
@@ -47,10 +43,12 @@ class MatchProgress:
 
     @property
     def failed_at(self) -> int | None:
+        """The offset of the first unexpected unit; None if there is none, or if a message ends where the input does."""
         return None if self._failure is None else self._failure()[0]
 
     @property
     def expected(self) -> tuple[str, ...]:
+        """The terminals that could have stood at `failed_at`, in the order of the spec."""
         return () if self._failure is None else self._failure()[1]
 
     def is_complete_at(self, length: int) -> bool:
@@ -82,7 +80,7 @@ class MatchProgress:
 
     def __repr__(self) -> str:
         return (
-            f"Progress(complete={self.complete}, may_go_on={self.may_go_on}, dead_at={self.failed_at},"
+            f"MatchProgress(complete={self.complete}, may_go_on={self.may_go_on}, failed_at={self.failed_at},"
             f" expected={self.expected})"
         )
 

@@ -1,7 +1,7 @@
 """Sessions without IO: events go in, actions come out; with parties, findings and verdicts.
 
-Doors: `engine` runs a session, `setup` is what all sessions of a spec share, `events` are the inputs and actions,
+Doors: `engine` runs a session, `setup` is what all sessions of a spec share, `interface` are its inputs and actions,
 `findings` the results, and `strategy` chooses our messages.
 """
 
-DOOR = ("engine", "setup", "events", "findings", "strategy")
+DOOR = ("engine", "setup", "interface", "findings", "strategy")

@@ -29,10 +29,10 @@ from palaver.random_source import RandomSource
 from palaver.session import finding_drafts
 from palaver.session.allowance import CutOff, SessionAllowance
 from palaver.session.closing import Endings
-from palaver.session.events import Action, Closed, Failed, Input, Listening, Opened, Received, Secured, TimePassed, Tls
 from palaver.session.finding_drafts import FindingDraft
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdict, verdict_of
 from palaver.session.history import SessionHistory
+from palaver.session.interface import Action, Closed, Failed, Input, Listening, Opened, Received, Secured, TimePassed
 from palaver.session.leaving import EndWatch, Leaving
 from palaver.session.lifecycle import OVER, TRANSITIONS, LifecycleError, LifecycleInput, OwnStep, SessionState
 from palaver.session.own_way import OwnWay
@@ -73,7 +73,7 @@ class Session:
         self._random = self.spec.namespace.turn(chance)
         self.spec.namespace.take(self._random)
         self._roles = setup.make_roles(self)
-        self._connections = Connections()
+        self._connections = Connections(self._roles.first_addresses)
         self._clock = SessionClock(self._timeouts)
         self._allowance = SessionAllowance(self._timeouts, ends_at)
         self._timers = Timers(are_observed=setup.has_timers)
@@ -441,7 +441,7 @@ class Session:
         self._take(step)
         self._strategy.ended(self.verdict is Verdict.PASS and self._history.can_end)
         for fault in self._roles.stop():
-            self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, messages=tuple(self.said)))
+            self._note(FindingDraft(FindingKind.SPEC_CRASH, fault))
         self._connections.close_all()
 
     def start(self, party: Party) -> None:
@@ -449,7 +449,8 @@ class Session:
         place = self._roles.link(party)
         if place is not None and not self.is_over:
             begins = partial(self._receiver.may_begin_with, party) if place[1] == "listen" else None
-            self._connections.open(party.party_name, place, getattr(party, "tls", None), begins)
+            latest = len(self.said) if self._receiver.is_reading or self._arriving else None
+            self._connections.open(party.party_name, place, getattr(party, "tls", None), begins, latest)
 
     def stop(self, party: Party) -> None:
         """Close the connection of a party."""
@@ -463,7 +464,7 @@ class Session:
         """Encrypt the connection of a party from here on."""
         place = self._roles.link(party)
         if place is not None:
-            self._connections.secure(party.party_name, place[1], Tls(**options))
+            self._connections.secure(party.party_name, place[1], options)
 
     def say(self, party: Party, message: Any, recipient: str | None) -> None:
         """Send a message of a party, after the party has changed it as it wanted."""
@@ -471,9 +472,7 @@ class Session:
         if name == "TimerControl":
             self._timers.control(data.decode("latin-1"), self._clock.now)
         elif self._roles.has_connection(party):
-            self._connections.send(name, data)
-            if getattr(party, "close_post_transmit", False):
-                self._connections.finish(name)
+            self._connections.send(name, data, is_last=getattr(party, "close_post_transmit", False))
 
     def hear(self, party: Party, message: Any, sender: str | None) -> None:
         """Take in data that a party has forwarded, or received in its own way; None: the sender sends no more."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from palaver.matching.forecaster import Forecast
+from palaver.constraints.checks import Failure
+from palaver.matching.forecaster import Forecast, MessageType
 from palaver.session.blame import MonitorState, Violation
 from palaver.session.references import Referenced
 from palaver.spec.ast import Expression
@@ -39,3 +41,15 @@ class Extension(NamedTuple):
     forecast: Forecast
     watches: list[MonitorState]  # one for each hypothesis
     referenced: Referenced
+
+
+@dataclass(slots=True)
+class MakingAttempt:
+    """An attempt to make a message, and what stood in its way."""
+
+    move: MessageType
+    violation: Violation | None = None
+    failure: Failure | None = None
+    broken: frozenset[int] = frozenset()  # clauses that may recover
+    refused: int = 0  # messages that were refused because they break such clauses
+    latest: Failure | None = None  # of such a clause with the latest of these messages

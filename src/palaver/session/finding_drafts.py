@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from palaver.errors import Undecided
 from palaver.matching.forecaster import MessageType
-from palaver.session.events import Closed, Failed, FailureCause
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, exit_text, show_data
+from palaver.session.interface import Closed, Failed, FailureCause
 from palaver.session.message_text import offset_of
 from palaver.session.session_limits import MAX_BYTES_IN_HEADLINE, MAX_CAUSES, MAX_EXPECTED_IN_HEADLINE
 from palaver.spec.ast import Constraint, Expression
@@ -239,10 +239,18 @@ def cut_off(source: DataSource | None, moves: Sequence[MessageType], others: Seq
     return FindingDraft(FindingKind.CLOSED, what, source.sender, _symbols(moves))
 
 
-def silent(moves: Sequence[MessageType], others: Sequence[MessageType], seconds: float, option: str) -> FindingDraft:
-    """No party has sent in time, by this option of the command line. `others` are the messages that are not ours."""
+def silent(
+    moves: Sequence[MessageType], others: Sequence[MessageType], seconds: float, option: str, awaited: str = ""
+) -> FindingDraft:
+    """No party has sent in time, by this option of the command line. `others` are the messages that are not ours.
+
+    `awaited` is the party that was told in this session where to connect to, and has not.
+    """
     how_long = f"in {seconds:.1f} s; see {option}"
     names = _names(others or moves)
+    if not others and awaited:
+        what = f"{awaited} did not connect to {names}, as it was told, {how_long}"
+        return FindingDraft(FindingKind.SILENCE, what, awaited)
     if not others:
         return FindingDraft(FindingKind.UNREACHABLE, f"{names} had no connection {how_long}", names)
     symbols = _symbols(others)

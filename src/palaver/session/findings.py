@@ -6,6 +6,7 @@ expected there and what came, so that it can be read by itself.
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,7 @@ from typing import Protocol
 
 from palaver.printable import printable
 from palaver.session.fingerprint import Fingerprint as Fingerprint
-from palaver.session.fingerprint import normalised_data, normalised_text, request_names
-from palaver.session.fingerprint import repeatable as repeatable
-from palaver.session.fingerprint import without_repetition as without_repetition
+from palaver.session.fingerprint import data_again, normalised_data, normalised_text, repeatable, request_names
 from palaver.session.message_text import is_binary, show_place
 from palaver.session.message_text import show_all as show_all
 from palaver.session.message_text import show_data as show_data
@@ -60,6 +59,7 @@ class FindingKind(Enum):
     ACCEPTED = ("wrong message accepted", Verdict.FAIL)
     REFUSAL = ("wrong refusal", Verdict.FAIL)
     STATE_CHANGED = ("state changed although refused", Verdict.FAIL)
+    MISDIRECTED = ("wrong address", Verdict.FAIL)
     REFUSED = ("connection refused", Verdict.INCONCLUSIVE)
     UNREACHABLE = ("unreachable", Verdict.INCONCLUSIVE)
     UNSOLVED = ("no valid message", Verdict.INCONCLUSIVE)
@@ -77,6 +77,10 @@ _TOLD_APART_BY_DATA = frozenset((FindingKind.UNPARSEABLE, FindingKind.UNEXPECTED
 _TOLD_APART_BY_REASON = frozenset(
     (FindingKind.ORACLE, FindingKind.TLS, FindingKind.UNREACHABLE, FindingKind.SPEC_CRASH, FindingKind.CRASH)
 )
+# Kinds of findings about connections that cannot be made.
+NOT_CONNECTED = frozenset((FindingKind.MISDIRECTED, FindingKind.REFUSED, FindingKind.UNREACHABLE))
+# Kinds of findings that may show only a moment after our last message.
+SHOWN_LATER = NOT_CONNECTED | {FindingKind.UNEXPECTED}
 # Kinds of findings of which the messages before say nothing.
 _ANYWHERE = frozenset((FindingKind.MEMORY, FindingKind.ACCEPTED, FindingKind.REFUSAL))
 
@@ -88,6 +92,48 @@ def kind_shown(kind: FindingKind, cause: str, got: bytes) -> FindingKind:
     if kind in (FindingKind.ACCEPTED, FindingKind.REFUSAL):
         return FindingKind.UNPARSEABLE if got else FindingKind.SILENCE
     return kind
+
+
+class FoundProblem(Protocol):
+    """A finding, recorded or not, as far as it tells one problem from another."""
+
+    @property
+    def kind(self) -> FindingKind:
+        """The kind of problem."""
+
+    @property
+    def got(self) -> bytes:
+        """The data that was not understood."""
+
+    @property
+    def offset(self) -> int | None:
+        """The byte where it is wrong."""
+
+    @property
+    def cause(self) -> str:
+        """The reason."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The part that is equal for findings of the same problem."""
+
+
+def problem_of(finding: FoundProblem, ours: Sequence[bytes]) -> tuple[object, ...]:
+    """The facts that are equal if a finding comes again, however it was reached. A note may become a violation."""
+    kind, party, *rest, received = finding.fingerprint.problem
+    if finding.kind is FindingKind.MEMORY:
+        return (kind,)
+    if finding.kind in NOT_CONNECTED:  # it fails sooner or later, while the conversation goes on
+        return kind, party
+    rest = [party, *rest]
+    told_as: FindingKind = finding.kind
+    if finding.kind is FindingKind.STATE_CHANGED:
+        # A replay does not try it without the wrong message. The cause is the kind that it had before.
+        told_as, rest[-1] = kind_shown(finding.kind, finding.cause, finding.got), ""
+        received = finding.got if told_as in _TOLD_APART_BY_DATA else ""
+    if received:
+        received = data_again(finding.got[finding.offset or 0 :], repeatable(ours))
+    return (told_as.label, *rest, received)
 
 
 class AsideMessage(Protocol):
@@ -253,6 +299,19 @@ def exit_text(exit_code: int) -> str:
         return f"was killed by {signal.Signals(-exit_code).name}"
     except ValueError:
         return f"was killed by signal {-exit_code}"
+
+
+_EXIT_TEXT = re.compile(r"(?:exited with code (?P<code>\d+)|was killed by (?:signal (?P<number>\d+)|(?P<name>SIG\w+)))")
+
+
+def exit_code_told(text: str) -> int | None:
+    """The exit code that a sentence begins with, as `exit_text` writes it."""
+    told = _EXIT_TEXT.match(text)
+    if told is None:
+        return None
+    if told["name"]:
+        return -signal.Signals[told["name"]] if told["name"] in signal.Signals.__members__ else None
+    return int(told["code"]) if told["code"] else -int(told["number"])
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:

@@ -12,6 +12,7 @@ from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from palaver.session.message_text import is_binary
 from palaver.session.session_limits import (
     MAX_FINGERPRINT_BINARY,
     MAX_FINGERPRINT_BYTES,
@@ -75,12 +76,26 @@ def normalised_text(text: str) -> str:
 
 def normalised_data(data: bytes, said: bytes = b"") -> str:
     """The first line of received data, without numbers and without what it repeats of what we have said."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
+    if _is_binary(data):
         return data[:MAX_FINGERPRINT_BINARY].hex(" ")
     line = _LONG_WORD.sub(_without_digest, without_repetition(data, said, MIN_REPEATED_WORD, _REPEATED))
     return _DIGITS.sub(b"0", line)[:MAX_FINGERPRINT_BYTES].decode(errors="replace")
+
+
+def data_again(data: bytes, said: bytes) -> str:
+    """The part of received data that is equal when it comes again, in answer to other messages perhaps."""
+    if _is_binary(data):
+        return data[:MAX_FINGERPRINT_BINARY].hex(" ")
+    line = _LONG_WORD.sub(_without_digest, without_repetition(data, said))
+    return _DIGITS.sub(b"0", line).decode(errors="replace")
+
+
+def _is_binary(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return is_binary(data)
 
 
 def repeatable(ours: Sequence[bytes]) -> bytes:

@@ -1,7 +1,7 @@
 """The life of a session as a finite state machine: a table of states, inputs and next states, as in h11.
 
 `TRANSITIONS` is the only place that says which input is allowed in which state. Inputs are the events of
-`session.events` and the session's own steps. The engine looks up every input here; one that is not in the table is a
+`session.interface` and the session's own steps. The engine looks up every input here; one that is not in the table is a
 mistake of the caller. `docs/session.md` is drawn from the table.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final, TypeAlias, get_args
 
-from palaver.session.events import Input
+from palaver.session.interface import Input
 
 
 class SessionState(Enum):

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,8 @@ from palaver.matching.forecaster import MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Violation
 from palaver.session.continuations import Continuations
-from palaver.session.extension import Extension, Refusal
+from palaver.session.extension import Extension, MakingAttempt, Refusal
+from palaver.session.list_proposals import ListProposals
 from palaver.session.next_message import NextMessage
 from palaver.session.session_limits import (
     ATTEMPTS_IN_A_PLACE,
@@ -69,6 +69,7 @@ class MessageMaker:
             spec.grammar.constraints, chance, chance / "fuzz", setup.limits, self._context, steering, values
         )
         self.continuations = Continuations(setup, history, chance / "continuations", self._context.make)
+        self._lists = ListProposals(history, setup.monitor.lists.all, self._context)
         self._presuming: Solver | None = None  # the same, for messages that early values are to hold with
         self._solver_chance = chance / "presumed"
         # Where a message may stand in several places, each has its share, unless a plan wants it in the first.
@@ -162,15 +163,23 @@ class MessageMaker:
     def _made(self, move: MessageType) -> Extension | None:
         self.accusation, self.has_crashed = None, False
         self._aim_at(move)
-        made = self._made_unsolved(move)
+        made = self._made_as_listed(move) or self._made_unsolved(move)
         if isinstance(made, Extension):
             return made
         if isinstance(made, Violation) and self._monitor.fails_always(made, move.symbol):
             self._note_reason(move, made.failure, made)
             return None
-        if isinstance(made, _MakingAttempt):
+        if isinstance(made, MakingAttempt):
             return self._said_nevertheless(made, self._monitor.left_to_others(move, self._history.forecast))
         return self._made_solved(move, made, self._setup.limits.budget)
+
+    def _made_as_listed(self, move: MessageType) -> Extension | None:
+        """A message that goes on with a list as another one does, if that is demanded and everything holds with it."""
+        for node in self._lists.messages(move.symbol):
+            extension = self._history.checked(move, node, is_ours=True)
+            if isinstance(extension, Extension) and not self._broken_by(extension, move.symbol):
+                return extension
+        return None
 
     def _made_solved(self, move: MessageType, refused: Violation | None, steps: int) -> Extension | None:
         left_out = self._monitor.left_to_others(move, self._history.forecast)
@@ -180,11 +189,11 @@ class MessageMaker:
         left_out |= self._monitor.only_counted_in(move.symbol) & (failing_now | shared)
         left_out |= self._monitor.cannot_see(move.symbol) & failing_now
         if self._presumed_broken:
-            if (made := self._presumed(_MakingAttempt(move), left_out, steps)) is not None:
+            if (made := self._presumed(MakingAttempt(move), left_out, steps)) is not None:
                 return made
             self._setup.recoveries.note_futile(move.symbol, self._monitor.constraints_of(self._presumed_broken))
         owed = (failing_now | shared) - left_out
-        attempt = _MakingAttempt(move, violation=refused)
+        attempt = MakingAttempt(move, violation=refused)
         if not owed:
             return self._searched(attempt, left_out, steps) or self._said_nevertheless(attempt, left_out)
         # What fails already is made right, if that is possible; but not by a long search each time.
@@ -199,7 +208,7 @@ class MessageMaker:
         left_out |= owed
         return self._searched(attempt, left_out, steps) or self._said_nevertheless(attempt, left_out)
 
-    def _presumed(self, attempt: _MakingAttempt, left_out: frozenset[int], steps: int) -> Extension | None:
+    def _presumed(self, attempt: MakingAttempt, left_out: frozenset[int], steps: int) -> Extension | None:
         """A message with which the constraints would hold if the open nodes were complete; None if none was found."""
         has_held = self._setup.recoveries.has_held
         is_hopeful = any(has_held(clause, attempt.move.symbol) for clause in self._presumed_broken)
@@ -252,7 +261,7 @@ class MessageMaker:
                 return Refusal.by(Violation(clause, failure, breach))
         return None
 
-    def _searched(self, attempt: _MakingAttempt, left_out: frozenset[int], steps: int) -> Extension | None:
+    def _searched(self, attempt: MakingAttempt, left_out: frozenset[int], steps: int) -> Extension | None:
         """A message that the solver has found, and that breaks nothing; None if there is none."""
         for node in self._solutions(left_out, steps):
             extension = self._history.checked(attempt.move, node, is_ours=True)
@@ -275,7 +284,7 @@ class MessageMaker:
             attempt.failure = self._failure
         return None
 
-    def _said_nevertheless(self, attempt: _MakingAttempt, left_out: frozenset[int]) -> Extension | None:
+    def _said_nevertheless(self, attempt: MakingAttempt, left_out: frozenset[int]) -> Extension | None:
         """A message that breaks a clause which can hold again later; None if there is none.
 
         That is so if the clause is seen to recover, like one that waits for the answer: in a session, or in a
@@ -304,7 +313,7 @@ class MessageMaker:
         clauses.add(clause)
         return True
 
-    def _breaking(self, attempt: _MakingAttempt, left_out: frozenset[int]) -> Extension | None:
+    def _breaking(self, attempt: MakingAttempt, left_out: frozenset[int]) -> Extension | None:
         """A message with which only clauses fail that can hold again later; None if there is none."""
         move, symbol = attempt.move, attempt.move.symbol
         self._failure = None
@@ -362,7 +371,7 @@ class MessageMaker:
         if violation is not None and violation.breach is not None:
             self.accusation = Refusal.by(violation)
 
-    def _made_unsolved(self, move: MessageType) -> Extension | Violation | _MakingAttempt | None:
+    def _made_unsolved(self, move: MessageType) -> Extension | Violation | MakingAttempt | None:
         """A random message, if everything holds with it, or as before: then there is nothing to solve.
 
         Otherwise the constraint that it violates for good, or an attempt if every message would break the same; None if
@@ -380,7 +389,7 @@ class MessageMaker:
             early = extension.watches[0].early
             self._presumed_broken = frozenset(clause for clause in broken if early[clause] is False)
             if any(self._monitor.is_only_counted(clause, move.symbol) for clause in broken):
-                return _MakingAttempt(move, broken=broken)
+                return MakingAttempt(move, broken=broken)
             self._presumed_broken |= self._owed_early(extension)
             if broken or self._presumed_broken:
                 return None
@@ -400,6 +409,7 @@ class MessageMaker:
             at
             for at, (then, now, breach) in enumerate(zip(before.early, after.early, before.breaches, strict=True))
             if then is False and now is False and (breach is None or breach.is_ours)
+            if at not in self._monitor.lists.of_states
         )
         if any(recoveries.has_held(clause, symbol) for clause in owed):
             return owed
@@ -468,7 +478,8 @@ class MessageMaker:
     def _complies(self, move: MessageType, clause: int, must_hold: bool, steps: int) -> bool:
         self._aim_at(move)
         solutions = self._solutions(frozenset(), steps) if steps else ()
-        if self._is_among(chain(self._random_nodes(move, MAX_ALTERNATIVES), solutions), move, clause, must_hold):
+        nodes = chain(self._lists.messages(move.symbol), self._random_nodes(move, MAX_ALTERNATIVES), solutions)
+        if self._is_among(nodes, move, clause, must_hold):
             return True
         is_presumed = not self._monitor.presumed.isdisjoint(self._monitor.constraints_of([clause]))
         if not (must_hold and steps and is_presumed):
@@ -486,15 +497,3 @@ class MessageMaker:
             elif not must_hold or any(not watch.fails(clause) for watch in extension.watches):
                 return True
         return False
-
-
-@dataclass(slots=True)
-class _MakingAttempt:
-    """An attempt to make a message, and what stood in its way."""
-
-    move: MessageType
-    violation: Violation | None = None
-    failure: Failure | None = None
-    broken: frozenset[int] = frozenset()  # clauses that may recover
-    refused: int = 0  # messages that were refused because they break such clauses
-    latest: Failure | None = None  # of such a clause with the latest of these messages

@@ -33,6 +33,7 @@ from palaver.session.clause_checks import (
     only_counts,
 )
 from palaver.session.finished_nodes import in_their_places
+from palaver.session.list_comparisons import ListComparisons
 from palaver.session.message_order import MessageOrder
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.spec.ast import Constraint
@@ -75,9 +76,9 @@ class ConstraintMonitor:
         for at, clause in enumerate(clauses):
             self._add_early_value(at, clause, initial)
         # False if the whole tree is needed to evaluate the clauses.
-        self.is_incremental = not self._early_of_trees and all(
-            initial.is_incremental(check.constraint) for check in self._checks
-        )
+        incremental = [initial.is_incremental(check.constraint) for check in self._checks]
+        self.is_incremental = not self._early_of_trees and all(incremental)
+        self.lists = ListComparisons(clauses, self.states, incremental)
         # The messages that contain nothing that constraints mention.
         self._unseen = frozenset(
             name for name in messages if mentioned.isdisjoint({name} | analysis.below_including_sources(name))
@@ -177,6 +178,8 @@ class ConstraintMonitor:
         checks = before.checks.with_message(message, in_their_places(hypothesis.closed, hypothesis))
         after = self._state_after(before, checks, message, hypothesis, latest)
         violated = self._exceeded(before, after, hypothesis) if self._count_limits else None
+        if violated is None and self.lists.all:
+            violated = self.lists.diverged(before, after, latest.symbol, hypothesis.ahead, message)
         if violated is None and checks.failures:
             violated = self._violated(before, after) or self._beyond_repair(before, after, hypothesis)
         elif violated is None and self._early_of_trees:
@@ -305,7 +308,9 @@ class ConstraintMonitor:
         return symbol in self._constant
 
     def fails_always(self, violation: Violation, symbol: str) -> bool:
-        """Return True if every message of this symbol fails like this: all are the same, or are only counted."""
+        """Return True if every message of this symbol fails like this: all are equal, only counted, or one too many."""
+        if self.lists.all and self.lists.is_full(violation, symbol, self._analysis):
+            return True
         return symbol in self._constant or self.is_only_counted(violation.clause, symbol)
 
     def only_counts(self, clause: int) -> bool:
@@ -363,10 +368,10 @@ class ConstraintMonitor:
         return frozenset(number for at, number in clauses if is_undecided(at, move.symbol, ahead))
 
     def _is_undecided(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
-        """Return True if a clause sees all nodes of some names, which are to come in other messages than this one."""
+        """Return True if a clause sees all nodes of some names, and others or more of them are to come in messages."""
         listed = self._listed[at]
         if self._lasting[at] or any(symbol in holders for holders in listed):
-            return False
+            return self.lists.may_become_equal(at, ahead)
         return any(not holders.isdisjoint(ahead) for holders in listed)
 
     def _is_shared(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
@@ -415,7 +420,7 @@ class ConstraintMonitor:
             for at, failure in enumerate(after.checks.outcomes)
             if (
                 (failure is not None and before.checks.outcomes[at] is None and not after.early[at])
-                or (after.early[at] is False and not before.fails(at))
+                or (after.early[at] is False and not before.fails(at) and at not in self.lists.of_states)
             )
             and not (failure is not None and self._is_left_to_others(at, symbol, hypothesis.ahead))
         )

@@ -28,6 +28,7 @@ class NextMessage:
         self.sees_all = False  # otherwise only the latest part of the session is there
         self.needs_all = False  # True if that is known to be too little
         self.make: Callable[[str, tuple[Node, ...]], Node]
+        self.counted: Callable[[Node, str, int], Node | None]
 
     def completed(self) -> Tree:
         """The tree with a fresh message."""

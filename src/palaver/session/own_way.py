@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from palaver.party import Party
 from palaver.session import finding_drafts
-from palaver.session.events import Heard, Turn
 from palaver.session.finding_drafts import RecalledFault
 from palaver.session.findings import FindingKind
+from palaver.session.interface import Heard, Turn
 from palaver.session.roles import Connections, Roles
 from palaver.spec.python_code import SPEC_CODE_RAISES
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from palaver.matching.forecaster import MessageType
 from palaver.session.deadlines import Deadlines
-from palaver.session.events import Closed, Failed
 from palaver.session.finding_drafts import FindingDraft, broken_off, cut_off, failed, late, silent
+from palaver.session.findings import NOT_CONNECTED, FindingKind
 from palaver.session.history import SessionHistory
+from palaver.session.interface import Closed, Failed
 from palaver.session.receiver import Receiver
 from palaver.session.role_table import DataSource
 from palaver.session.roles import Connections, Roles
@@ -232,11 +233,24 @@ class PeerWait:
         timeout = self.clock.timeouts.timeout
         if self.deadlines and any((self.deadlines.of(move.symbol) or 0.0) > timeout for move in others):
             option = "--deadline"
-        return silent(moves, others, self.clock.idle_seconds, option)
+        return silent(moves, others, self.clock.idle_seconds, option, self._awaited(moves))
+
+    def _awaited(self, moves: Sequence[MessageType]) -> str:
+        """The party that was told in this session where to connect to, and has not, so that these cannot be sent."""
+        for move in moves:
+            link = self.roles.party(move.sender).party_name
+            if self.connections.is_awaited(link):
+                return move.recipient or self.receiver.source_on(link).sender
+        return ""
 
     def failed(self, event: Failed) -> FindingDraft:
         """The finding if a connection could not be opened or used."""
-        return failed(event, self.receiver.source_on(event.link), self.history.forecast.moves, self._expected())
+        draft = failed(event, self.receiver.source_on(event.link), self.history.forecast.moves, self._expected())
+        named_by = self.connections.named_by(event.link)
+        if draft.kind not in NOT_CONNECTED or named_by is None or named_by >= self.history.number:
+            return draft
+        what = f"{event.link} was to connect there, and nobody was: {event.reason}"
+        return FindingDraft(FindingKind.MISDIRECTED, what, blamed=named_by)
 
     def broken_off(self, event: Closed) -> FindingDraft:
         """The finding if a connection was reset, or a program has failed."""

@@ -64,6 +64,7 @@ class Receiver:
         self._inboxes: dict[DataSource, Inbox] = {}
         self._reading_work = MAX_READING_WORK * max(1, max_message_bytes >> 20)
         self._weighed = 0  # derivations of the message that is being read
+        self.is_reading = False  # True while messages are taken in
         self.postponed: FindingDraft | None = None  # unless the message of another party comes first
         self._first_postponed: dict[DataSource, FindingDraft] = {}  # of the data that is unread
 
@@ -163,7 +164,13 @@ class Receiver:
         The party that began to send first comes first, unless it is another's turn. If the peer `is_quiet`, no message
         goes on; if a connection `is_reset`, that is why a message has no end.
         """
-        self.postponed = None
+        self.postponed, self.is_reading = None, True
+        try:
+            return self._next_message(is_quiet=is_quiet, is_reset=is_reset)
+        finally:
+            self.is_reading = False
+
+    def _next_message(self, *, is_quiet: bool, is_reset: bool) -> AcceptedMessage | FindingDraft | None:
         unread = [each for each in self._inboxes.items() if each[1].has_data and self._is_unread(each[0])]
         if not unread:
             return None

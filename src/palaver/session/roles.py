@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 
@@ -13,7 +14,7 @@ from palaver.errors import PalaverError
 from palaver.matching.forecaster import MessageType
 from palaver.party import ConnectionMode, NetworkParty, Party, PartyHost, address_of
 from palaver.session.closing import FINISHED, RESET
-from palaver.session.events import Action, Close, Closed, Finish, Open, Role, Secure, Send, Tls
+from palaver.session.interface import Action, Close, Closed, Finish, Open, Role, Secure, Send, Tls
 from palaver.session.role_table import NextMoves, RoleTable, RoleTables
 from palaver.spec.python_code import SPEC_CODE_RAISES, describe_error, raising_line
 
@@ -94,6 +95,12 @@ class Roles:
         self._is_changing = any(
             type(party).is_fuzzer_controlled is not Party.is_fuzzer_controlled for party in self._played.values()
         )
+        # The addresses that parties have before anything was said.
+        self.first_addresses: dict[str, Address] = {}
+        for party in self.players:
+            with suppress(PalaverError):
+                if isinstance(party, NetworkParty):
+                    self.first_addresses[party.party_name] = address_of(party)
 
     @property
     def parties(self) -> dict[str, Party]:
@@ -263,7 +270,9 @@ _UP: tuple[ConnectionState, ...] = ("opening", "open")
 class Connections:
     """Connections by the name of their party. One that we have closed is forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: Mapping[str, Address] | None = None) -> None:
+        self._first = first or {}  # the addresses before anything was said
+        self._named_by: dict[str, int] = {}  # the messages that have named the others, by their numbers
         self._states: dict[str, ConnectionState] = {}
         self._places: dict[str, tuple[Address, Role]] = {}  # their addresses and roles
         self._finished: set[str] = set()  # half-closed by us
@@ -285,46 +294,66 @@ class Connections:
         place: tuple[Address, Role],
         tls: Mapping[str, str] | None = None,
         begins_session: Callable[[bytes], bool] | None = None,
+        latest: int | None = None,
     ) -> None:
-        """Open a connection, unless it is up and leads to this place."""
+        """Open a connection, unless it is up and leads to this place.
+
+        `latest` is the number of the message of a peer that is being taken in, None if there is none.
+        """
         if self.is_up(link) and self._places[link] == place:
             return
+        self._named_by.pop(link, None)
+        if latest is not None and place[1] == "connect" and place[0] != self._first.get(link, place[0]):
+            self._named_by[link] = latest
         # Standard output is always open.
         self._states[link] = "open" if link == "StdOut" else "opening"
         self._places[link] = place
         self._finished.discard(link)
         self._actions.append(Open(link, *place, None if tls is None else Tls(**tls), begins_session))
 
-    def secure(self, link: str, role: Role, tls: Tls) -> None:
-        self._actions.append(Secure(link, role, tls))
+    def secure(self, link: str, role: Role, tls: Mapping[str, str]) -> None:
+        self._actions.append(Secure(link, role, Tls(**tls)))
 
-    def send(self, link: str, data: bytes) -> None:
-        """Send data. :raises PalaverError: there is no such connection"""
+    def send(self, link: str, data: bytes, *, is_last: bool = False) -> None:
+        """Send data, and nothing more if it `is_last`. :raises PalaverError: there is no such connection"""
         if link not in self._states:
             raise PalaverError(f"{link} cannot send without a connection: start() was not called, or stop() was")
         self._actions.append(Send(link, data))
+        if is_last:
+            self.finish(link)
 
     def finish(self, link: str) -> None:
         """Send no more, but receive."""
         self._finished.add(link)
         self._actions.append(Finish(link))
 
-    def close(self, link: str) -> None:
+    def close(self, link: str, *, abruptly: bool = False) -> None:
         if self._states.pop(link, None) is not None:
-            self._actions.append(Close(link))
+            self._actions.append(Close(link, abruptly))
 
     def end(self, link: str, symbol: str) -> None:
         """End a connection in the way that a closing message says."""
         if symbol == FINISHED:
             self.finish(link)
-        elif symbol == RESET and self._states.pop(link, None) is not None:
-            self._actions.append(Close(link, abruptly=True))
         else:
-            self.close(link)
+            self.close(link, abruptly=symbol == RESET)
 
     def close_all(self) -> None:
         for link in list(self._states):
             self.close(link)
+
+    def beside(self, action: Action) -> None:
+        """Do something with a connection that the dialogue knows nothing of."""
+        self._actions.append(action)
+
+    def named_by(self, link: str) -> int | None:
+        """The message of a peer that has named the address of a connection, by its number; None if it is ours."""
+        return self._named_by.get(link)
+
+    def is_awaited(self, link: str) -> bool:
+        """Return True if we wait at an address that was not known before the session, and nobody has come yet."""
+        address, role = self._places.get(link, (None, None))
+        return role == "listen" and self._states.get(link) == "opening" and address != self._first.get(link, address)
 
     def listening(self, link: str, port: int) -> None:
         """Note the port that was chosen for a connection that was to listen at any port."""

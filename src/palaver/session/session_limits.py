@@ -59,9 +59,10 @@ MAX_SHOWN_NAMES = 3
 # The first line of a finding shows so many bytes of what came, and so many of the texts that were expected.
 MAX_BYTES_IN_HEADLINE = 40
 MAX_EXPECTED_IN_HEADLINE = 3
-# The fingerprint of a finding has so many bytes of a line that was received, and so many of binary data.
+# The fingerprint of a finding has so many bytes of a line that was received, and so many of binary data: that which is
+# wrong. Those behind it are fields of their own.
 MAX_FINGERPRINT_BYTES = 40
-MAX_FINGERPRINT_BINARY = 4
+MAX_FINGERPRINT_BINARY = 1
 # They are taken from so much of it; of a sentence, also.
 MAX_FINGERPRINT_SOURCE = 4_096
 # What it repeats is looked for in so many bytes of our messages, the last ones, in words of so many characters.
@@ -74,6 +75,10 @@ MAX_FINGERPRINT_WORD = 64
 # Before a party is accused in doubt, so many random messages that it could have sent instead are tried, of each type,
 # before they are searched for.
 MAX_ALTERNATIVES = 20
+# Where a list must become equal to another one, so many nodes are copied into a message, and so many random messages
+# are tried for one that has room for them.
+MAX_LISTED_NODES = 200
+MAX_LIST_DRAFTS = 10
 # A constraint that could not be made to hold before is sought again for so many steps only.
 SEARCH_STEPS = 150
 # Steps of a search for a message that breaks one constraint; where it finds none, another wrongness is tried.

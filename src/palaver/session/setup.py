@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from palaver.addresses import scheme_named
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
@@ -53,6 +54,11 @@ class SessionSetup:
         self.ours = ours = tuple(name for name in roles.parties if roles.is_ours(name))
         # A missing address or program is told now and not in the first session.
         places = [roles.link(party) for party in roles.parties.values()]
+        # The parties of ours that send datagrams, which are whole messages.
+        linked = zip(roles.parties, places, strict=True)
+        self.by_datagram = frozenset(
+            name for name, place in linked if place is not None and scheme_named(place[0].scheme).is_datagram
+        )
         # If we open all connections, a session can be repeated at any time.
         self.opens_all = all(place is None or place[1] == "connect" for place in places)
         # Messages between two peers do not reach us.

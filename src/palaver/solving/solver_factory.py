@@ -53,6 +53,7 @@ class IncompleteTree(Protocol):
     """A tree with a part missing, such as a session before our next message."""
 
     make: Callable[[str, tuple[Node, ...]], Node]  # makes a node of a symbol, given the history; set by the factory
+    counted: Callable[[Node, str, int], Node | None]  # one like a node, with so many more nodes of a symbol; likewise
     history: tuple[Node, ...]  # the messages that computed repetitions in the part may count by
 
     def completed(self) -> Tree:
@@ -146,7 +147,7 @@ class SolverFactory:
         if steering is not None:
             steering.leave_out((*drawn, *sorted(self._generated)))
         start, nodes = self.analysis.grammar.start, limits.max_nodes
-        attempts = count()
+        attempts, counting = count(), chance / "counted"
 
         def size() -> int:
             return nodes if budget.spent < STEPS_BEFORE_SMALLER_TREES else smaller(nodes, next(attempts))
@@ -158,6 +159,7 @@ class SolverFactory:
             incomplete.make = lambda symbol, history: program.make(
                 symbol, turn, nodes=size(), history=history, fields=fields, steering=steering, values=values
             )
+            incomplete.counted = lambda node, symbol, more: assigner.counted(Tree(node), symbol, more, counting)
         checks = [self.check(constraint, every=at in presumed) for at, constraint in enumerate(constraints)]
         copier = None
         # Where fields count others, or are computed, a copy in one place would have to change the places around it.

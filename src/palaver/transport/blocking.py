@@ -6,7 +6,7 @@ import socket
 from typing import Any, assert_never
 
 from palaver.addresses import Address
-from palaver.session.events import (
+from palaver.session.interface import (
     Close,
     Closed,
     Failed,

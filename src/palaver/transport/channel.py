@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palaver.addresses import Address
-from palaver.session.events import FailureCause
+from palaver.session.interface import FailureCause
 
 _TROUBLES: Mapping[int, FailureCause] = {
     errno.ECONNREFUSED: "refused",
@@ -161,6 +161,7 @@ class OpenOptions:
     patience: float  # for a server that is not there yet
     grace: float  # for a program to end by itself
     standard: tuple[int, int]  # the file descriptors of our own input and output
+    error_listener: Callable[[bytes], None] | None = None  # is given the errors of programs that we talk to
 
 
 class Transport(ABC):

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
-from palaver.session.events import Closed, Failed, Input, Opened, Received, Secured
+from palaver.session.interface import Closed, Failed, Input, Opened, Received, Secured
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, PendingChannel
 from palaver.transport.transport_limits import MAX_READ_BYTES
 

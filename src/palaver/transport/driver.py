@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol, TypeAlias
 
 from palaver.addresses import picks_port
-from palaver.session.events import Action, Close, Input, Listening, Open, TimePassed, Turn
+from palaver.session.interface import Action, Close, Input, Listening, Open, TimePassed, Turn
 from palaver.transport.clock import Clock
 
 # Sees inputs before they are handled, turns of ours before they are taken, and actions before they are carried out.

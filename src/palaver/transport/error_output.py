@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import IO
 
 from palaver.printable import printable
@@ -11,10 +12,14 @@ from palaver.transport.transport_limits import MAX_ERROR_LINE, MAX_ERROR_READ
 
 
 class ErrorOutput:
-    """The end of a pipe that a program writes its errors to. Nothing that it writes is obeyed by a terminal."""
+    """The end of a pipe that a program writes its errors to. Nothing that it writes is obeyed by a terminal.
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    `listener` is given all of it.
+    """
+
+    def __init__(self, stream: IO[bytes], listener: Callable[[bytes], None] | None = None) -> None:
         os.set_blocking(stream.fileno(), False)
+        self._listener = listener
         self._stream: IO[bytes] | None = stream
         self._line = b""  # the last one, which may go on
 
@@ -34,6 +39,8 @@ class ErrorOutput:
         if not data:
             self.close()
             return
+        if self._listener is not None:
+            self._listener(data)
         *lines, self._line = (self._line + data).split(b"\n")
         _show(lines)
         if len(self._line) > MAX_ERROR_LINE:

@@ -8,12 +8,12 @@ and nothing is polled. What happens while nobody waits is reported by the next c
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from selectors import EVENT_READ, DefaultSelector
 from typing import Self, TypeAlias, assert_never
 
 from palaver.addresses import Address, picks_port
-from palaver.session.events import Action, Close, Finish, Input, Open, Role, Secure, Send, TimePassed, Tls
+from palaver.session.interface import Action, Close, Finish, Input, Open, Role, Secure, Send, TimePassed, Tls
 from palaver.transport.channel import Channel, ChannelError, Listener, OpenOptions, PendingChannel, ReadyChannel
 from palaver.transport.clock import Clock, SystemClock
 from palaver.transport.connection import Connection, StartHandshake
@@ -33,7 +33,7 @@ class SelectorEventLoop:
     `connect_timeout` limits connecting and the handshake of TLS. For `connect_patience` a server that refuses is asked
     again, as it may be starting; for `startup_patience` from now on, any is. `close_grace` limits how long data sent
     before `Close` may take to leave, and how long a program may take to end before it is told to, and then before it is
-    killed.
+    killed. `error_listener` is given the errors of programs that we talk to.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class SelectorEventLoop:
         startup_patience: float = 0.0,
         close_grace: float = CLOSE_GRACE_SECONDS,
         standard: tuple[int, int] = (0, 1),
+        error_listener: Callable[[bytes], None] | None = None,
     ) -> None:
         self.clock: Clock = clock or SystemClock()
         self._connect_timeout = connect_timeout
@@ -52,6 +53,7 @@ class SelectorEventLoop:
         self._starting_until = self.clock.now() + startup_patience
         self._close_grace = close_grace
         self._standard = standard
+        self._error_listener = error_listener
         self._selector = DefaultSelector()
         self._connections: dict[str, Connection] = {}
         self._addresses: dict[str, Address] = {}
@@ -165,6 +167,7 @@ class SelectorEventLoop:
             patience=max(self._connect_patience, self._starting_until - now),
             grace=self._close_grace,
             standard=self._standard,
+            error_listener=self._error_listener,
         )
         return transport.connect(action.address, options)
 

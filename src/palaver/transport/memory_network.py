@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
 from palaver.addresses import Address, picks_port, scheme_named
-from palaver.session.events import (
+from palaver.session.interface import (
     Action,
     Close,
     Closed,

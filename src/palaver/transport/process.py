@@ -29,17 +29,17 @@ class ProcessChannel(Channel):
     """A running program. A target has no input, and its end is awaited for as long as it runs."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], output: IO[bytes], mark: str, *, grace: float, is_helper: bool
+        self, process: subprocess.Popen[bytes], output: IO[bytes], mark: str, options: OpenOptions, *, is_helper: bool
     ) -> None:
         self._process = process
         self.pid = process.pid
         self._mark = mark
-        self._grace = grace
+        self._grace = options.grace
         self._ends_others = process.stdin is None and not is_helper
         self._is_target = process.stdin is None
         self._stdin: IO[bytes] | None = process.stdin
         self._stdout: IO[bytes] | None = output
-        self._errors = None if process.stderr is None else ErrorOutput(process.stderr)
+        self._errors = None if process.stderr is None else ErrorOutput(process.stderr, options.error_listener)
         self._exit_fd = _exit_fd(process.pid)
         self._silent_since: float | None = None
         # The signals by which it will be ended, one after each period of grace.
@@ -68,6 +68,8 @@ class ProcessChannel(Channel):
         # In this order: all that it wrote before it ended is there once we know of the end.
         exit_code = self._process.poll()
         data = self._read(limit)
+        if self._errors is not None:
+            self._errors.relay()  # what was written before an answer is known before it
         if data:
             return data
         if exit_code is not None:
@@ -178,21 +180,21 @@ class ProgramTransport(Transport):
     """Starts a program that we talk to. Its errors are shown where ours are."""
 
     def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
-        return _started(address, subprocess.PIPE, subprocess.PIPE, options.grace)
+        return _started(address, subprocess.PIPE, subprocess.PIPE, options)
 
 
 class TargetTransport(Transport):
     """Starts a target. Its errors are a part of its output."""
 
     def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
-        return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options.grace)
+        return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options)
 
 
 class HelperTransport(Transport):
     """Starts a command that prepares or examines a target."""
 
     def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
-        return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options.grace, is_helper=True)
+        return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options, is_helper=True)
 
 
 PROGRAM = ProgramTransport()
@@ -216,7 +218,9 @@ def _limited(command: tuple[str, ...], settings: ProgramSettings) -> tuple[str, 
     return ("sh", "-c", _LIMITED, "sh", memory, *cpu, *command)
 
 
-def _started(address: Address, stdin: int, stderr: int, grace: float, *, is_helper: bool = False) -> ReadyChannel:
+def _started(
+    address: Address, stdin: int, stderr: int, options: OpenOptions, *, is_helper: bool = False
+) -> ReadyChannel:
     if not address.command:
         raise ChannelError("not found", "the command is empty")
     settings = address.settings
@@ -243,7 +247,7 @@ def _started(address: Address, stdin: int, stderr: int, grace: float, *, is_help
         raise ChannelError("other", f"{address.command[0]}: {error}") from None
     finally:
         os.close(theirs)
-    return ReadyChannel(ProcessChannel(process, output, mark, grace=grace, is_helper=is_helper))
+    return ReadyChannel(ProcessChannel(process, output, mark, options, is_helper=is_helper))
 
 
 def _output() -> tuple[IO[bytes], int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ssl
 
-from palaver.session.events import Role, Tls
+from palaver.session.interface import Role, Tls
 from palaver.transport.certificate import make_certificate
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, PendingChannel
 from palaver.transport.transport_limits import MAX_HANDSHAKE_BYTES, TLS_CHUNK_BYTES

@@ -354,7 +354,7 @@ class Tree(Forwarding):
         node = self.node
         if isinstance(node, LazyNode):
             return node.unexpanded[0]
-        caches = self.caches
+        caches = self._caches or self.caches
         if caches.serialised is None:
             known, caches.leaves = caches.leaves, None
             caches.serialised = values.serialise(node) if known is None else values.joined(node, known)
@@ -362,8 +362,9 @@ class Tree(Forwarding):
 
     def share_serialised(self, other: Tree) -> None:
         """Copy the cached serialisation of the other tree if it has the same node."""
-        if self.node is other.node:
-            self.caches.serialised = other.caches.serialised
+        known = other._caches
+        if known is not None and self.node is other.node:
+            self.caches.serialised = known.serialised
 
     def to_int(self) -> int:
         """The value as a number. :raises ConversionError: it is none"""
