@@ -28,10 +28,10 @@ FLOORS = [
     ["solving", "namespace"],
     ["compiled"],
     ["session"],
-    ["transport", "navigation", "beyond", "known_findings", "project_settings", "fixtures"],
+    ["transport", "navigation", "beyond", "known_findings", "project_settings", "fixtures", "workers"],
     ["campaign", "demo"],
     ["reporting", "recording"],
-    ["exporting", "replaying"],
+    ["exporting", "replaying", "comparing"],
     ["publishing"],
     ["cli", "testing"],
     ["pytest_plugin"],
@@ -48,10 +48,7 @@ MOST_RIDDLES_PERCENT = 3
 DUPLICATED_TYPES: dict[str, str] = {}
 
 # Names of modules that stand in several rooms, with the reason.
-SHARED_MODULES = {
-    "events": "those of a campaign tell its readers what happens, those of a session are its input",
-    "talk": "the command of that name is a thin reader of the function of that name",
-}
+SHARED_MODULES: dict[str, str] = {}
 
 # Functions that are longer than others, with the reason.
 LONG_FUNCTIONS = {
@@ -87,11 +84,12 @@ TOLD_ELSEWHERE = {
     "MAX_NODES_OF_FAR_SEARCH": "by the A* search",
     "MAX_NODES_OF_TARGET_SEARCH": "by the A* search",
     "MAX_NODES_FOR_VALUES": "by the A* search",
+    "MAX_NODES_FOR_REFUSALS": "by the A* search",
 }
 
 WORLDLY = {"socket", "selectors", "threading", "asyncio", "time", "random", "subprocess"}
 # Rooms that are about the world.
-WORLDLY_ROOMS = {"cli", "recording", "replaying", "reporting", "transport"}
+WORLDLY_ROOMS = {"cli", "recording", "replaying", "reporting", "transport", "workers"}
 # Other modules that touch the world, and why.
 _SCRIPT = "the code of scripts that are run without palaver"
 TOUCH_THE_WORLD = {

@@ -53,13 +53,16 @@ UNIONS = {
         "palaver.campaign.events",
         "class NewEvent(_Event): ...",
         {
+            "crew._add_session": "hands on all others as they are",
             "oracles.observe": "measures from our message to the answer only",
             "planted_defects.__call__": "looks for findings, and for where they are made, only",
             "status.__call__": "counts sessions, messages and findings only",
+            "work_units.add": "packs all others as they are",
+            "worker._see": "reports all others",
         },
     ),
     "Input": Union(
-        "palaver.session.events",
+        "palaver.session.interface",
         "class NewInput:\n    at: float",
         {
             "conversation._steps": "looks for what a wire shows only",
@@ -67,7 +70,7 @@ UNIONS = {
         },
     ),
     "Action": Union(
-        "palaver.session.events",
+        "palaver.session.interface",
         "class NewAction:\n    link: str",
         {"conversation._steps": "looks for what a wire shows only"},
     ),
@@ -90,9 +93,17 @@ def members(source: str, union: str) -> set[str]:
     return set(re.sub(r"\[\w+\]", "", str(text)).split(" | "))
 
 
-@pytest.fixture(scope="module")
-def enlarged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[Path, list[int]]]:
+@dataclass(frozen=True)
+class Enlarged:
     """A copy of the sources with one more class in each union, and the lines where mypy finds errors in it."""
+
+    root: Path
+    errors: dict[Path, list[int]]
+    output: str
+
+
+@pytest.fixture(scope="module")
+def enlarged(tmp_path_factory: pytest.TempPathFactory) -> Enlarged:
     root = tmp_path_factory.mktemp("enlarged")
     shutil.copytree(SOURCES, root / "palaver", ignore=shutil.ignore_patterns("__pycache__"))
     for name, union in UNIONS.items():
@@ -112,7 +123,7 @@ def enlarged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[Path,
     for path, line in re.findall(r"^(\S+?):(\d+): error:", output, re.MULTILINE):
         errors.setdefault(root / path, []).append(int(line))
     assert errors, output
-    return root, errors
+    return Enlarged(root, errors, output)
 
 
 def passes(path: Path, module: str, classes: set[str]) -> list[ast.FunctionDef]:
@@ -149,8 +160,8 @@ def told_apart(function: ast.FunctionDef) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", UNIONS)
-def test_mypy_names_every_pass_over_the_classes_of(name: str, enlarged: tuple[Path, dict[Path, list[int]]]) -> None:
-    root, errors = enlarged
+def test_mypy_names_every_pass_over_the_classes_of(name: str, enlarged: Enlarged) -> None:
+    root, errors = enlarged.root, enlarged.errors
     union = UNIONS[name]
     classes = members((SOURCES.parent / union.path).read_text(), name)
     silent, found = [], set()
@@ -168,11 +179,14 @@ def test_mypy_names_every_pass_over_the_classes_of(name: str, enlarged: tuple[Pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_the_walk_through_names_the_modules_that_mypy_names(enlarged: tuple[Path, dict[Path, list[int]]]) -> None:
-    root, errors = enlarged
+def test_the_walk_through_names_the_modules_that_mypy_names(enlarged: Enlarged) -> None:
+    root, errors = enlarged.root, enlarged.errors
     text = (CONFIG.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = text.partition("## Add a construct to the language")[2].partition("\n## ")[0]
     for path in sorted(errors):
         classes = ("Expr", "Formula")
         if any(passes(path, UNIONS[name].module, members(AST.read_text(), name)) for name in classes):
             assert f"`{path.relative_to(root / 'palaver')}`" in section, path
+    named = re.findall(r"^(\S+?):\d+: error: .*\bNewExpr\b", enlarged.output, re.MULTILINE)
+    told = section.partition("They are")[2].partition("Write the case")[0]
+    assert set(re.findall(r"`(\w+/\w+\.py)`", told)) == {path.removeprefix("palaver/") for path in named}

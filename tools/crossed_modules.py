@@ -17,7 +17,7 @@ from unittest.mock import patch
 import palaver
 from palaver.campaign.run import Budget, Until
 from palaver.session.engine import Session
-from palaver.session.events import Action, Input, Received
+from palaver.session.interface import Action, Input, Received
 
 PACKAGE = Path(palaver.__file__).parent
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "navigation"))

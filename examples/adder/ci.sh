@@ -4,7 +4,7 @@
 set -u
 rm -rf palaver-run
 palaver check --strict adder.fan || exit
-palaver talk --markdown "${GITHUB_STEP_SUMMARY:-summary.md}" --github -
+palaver talk --run palaver-run --markdown "${GITHUB_STEP_SUMMARY:-summary.md}" --github -
 tested=$?
 pytest --quiet
 code=$?

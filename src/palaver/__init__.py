@@ -7,9 +7,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from palaver.campaign.campaign_factory import SetupError, talk
     from palaver.campaign.oracles import Observation, Oracle
     from palaver.campaign.run import Campaign
-    from palaver.campaign.talk import SetupError, talk
     from palaver.compiled import Spec, load, loads
     from palaver.errors import (
         ConversionError,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "palaver.campaign.oracles": ("Observation", "Oracle"),
     "palaver.campaign.run": ("Campaign",),
-    "palaver.campaign.talk": ("SetupError", "talk"),
+    "palaver.campaign.campaign_factory": ("SetupError", "talk"),
     "palaver.compiled": ("Spec", "load", "loads"),
     "palaver.errors": (
         *("ConversionError", "Diagnostic", "PalaverError", "Rejected"),

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from palaver.compiled.bundled import bundled
+
 WORDS = '<start> ::= r"[a-z]{20}"\n'
 
 SEEDED = {
@@ -50,6 +52,31 @@ def test_one_seed_gives_the_same_bytes_whatever_pythons_hash_seed(palaver: Any, 
     assert first.out == second.out
     assert (first.code, second.code) == (0, 0), first.said
     assert first.out != palaver("fuzz", "-f", "spec.fan", "-n", "20", "--seed", "8", "--format", "repr").out
+
+
+FUZZ_ALL = """
+import sys
+from palaver.cli.command_line import exit_code
+for spec in sys.argv[1:]:
+    sys.stdout.flush()
+    assert exit_code(["fuzz", "-f", spec, "-n", "1", "--seed", "14", "--separator", ";"]) == 0, spec
+"""
+
+
+def test_one_seed_gives_the_same_bytes_of_every_bundled_spec() -> None:
+    specs = sorted(bundled())
+
+    def run(hash_seed: str) -> bytes:
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-c", FUZZ_ALL, *specs]
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    with ThreadPoolExecutor(2) as both:
+        first, second = both.map(run, ["1", "4242"])
+    assert b"EPRT |1|" in first  # the port of a data connection, which in a session is one that is free
+    assert first == second
 
 
 def test_what_is_said_does_not_depend_on_pythons_hash_seed_either(palaver: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -45,6 +46,34 @@ def test_findings_and_summary_are_on_one_stream_with_their_numbers_and_the_seed(
     [summary] = [number for number, line in enumerate(lines) if line.startswith("2 sessions, ")]
     assert lines[summary].endswith("2 findings (constraint violated: 2)")
     assert "seed 7" in lines[summary:]
+
+
+def test_each_finding_has_its_number_and_that_of_its_session(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    # Right in every second session: the program remembers by a file which one it is in.
+    sometimes = ["sh", "-c", "if rm seen; then cat; else touch seen; while read word; do echo wrong; done; fi"]
+    talked = palaver("talk", "echo.fan", "-n", "5", "--seed", "7", "--no-run", "--unguided", "-v", *sometimes)
+    findings = [line for line in talked.text.splitlines() if line.startswith("finding ")]
+    assert [line.partition(",")[0] for line in findings] == [
+        f"finding {number} in session {session}" for number, session in ((1, 1), (2, 3), (3, 5))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        pytest.param(0, ["-n", "1", "cat"], id="all is fine"),
+        pytest.param(1, ["-n", "1", "sh", "-c", "read word; echo wrong"], id="a finding"),
+        pytest.param(1, ["-n", "1", "true"], id="the program ends at once"),
+        pytest.param(4, ["-n", "1", "./nobody"], id="there is no such program"),
+        pytest.param(124, ["--time", "0.2", "sleep", "9"], id="the time is over"),
+    ],
+)
+def test_the_seed_is_told_however_a_run_ends(palaver: Any, code: int, arguments: list[str]) -> None:
+    palaver.write(echo_fan=ECHO)
+    talked = palaver("talk", "echo.fan", "--no-run", "--unguided", *arguments)
+    assert talked.code == code
+    assert [line for line in talked.text.splitlines() if re.fullmatch(r"seed \d+", line)]
 
 
 @pytest.mark.parametrize(

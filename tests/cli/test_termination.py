@@ -104,6 +104,51 @@ def test_other_commands_end_the_same_way(palaver: Any, number: int, told: str, c
     assert (done.code, done.said.strip()) == (code, f"palaver: {told}")
 
 
+# Says yes to three words out of four. Its third process tells that it is there, and answers nobody.
+STUCK_LATER = """
+import os, socket, sys
+with open("count", "a") as file:
+    file.write("x")
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    connection, _ = server.accept()
+    for line in connection.makefile("rb"):
+        if os.path.getsize("count") == 3 and os.path.exists("stuck"):
+            open("stuck", "w").close()
+            connection.recv(1)
+        connection.sendall(b"no\\n" if line == b"ask d\\n" else b"yes\\n")
+    server.accept()  # it does not end by itself, which would be a note
+"""
+ASK = """
+<start> ::= <round>{4,8}
+<round> ::= <Client:ask> <Server:yes>
+<ask> ::= "ask " r"[a-d]" "\\n"
+<yes> ::= "yes\\n"
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["shrink", "kept", "1"], "\nnot tried once more; interrupted\n"),
+        (["replay", "kept", "1", "-n", "9"], "reproduced 1 of 1; interrupted\n"),
+    ],
+    ids=["shrink", "replay"],
+)
+def test_what_was_reached_is_told_when_a_finding_is_tried_again(palaver: Any, command: list[str], told: str) -> None:
+    palaver.write(ask_fan=ASK, server_py=STUCK_LATER)
+    target = f"{shlex.join([sys.executable, '-S', 'server.py'])} {{port}}"
+    options = ("-n", "1", "--seed", "1", "--timeout", "60", "--run", "kept", "--target", target)
+    assert palaver("talk", "ask.fan", *options).code == 1
+    os.mkfifo(palaver.folder / "stuck")
+    with palaver.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        (palaver.folder / "stuck").open().close()  # returns when the server waits
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, told in out.decode(), err) == (130, True, b""), out.decode()
+    if command[0] == "shrink":
+        assert "not tried once more; interrupted" in palaver("show", "kept", "1").text
+
+
 def test_ctrl_c_while_palaver_is_being_loaded_is_no_traceback(palaver: Any) -> None:
     # The interrupt comes while the first module behind the entry point is imported.
     script = (

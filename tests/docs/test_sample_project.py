@@ -33,6 +33,14 @@ def repair(project: Path) -> None:
     server.write_text(server.read_text().replace("(first + second) % 100", "first + second"))
 
 
+def test_it_is_tested_again_and_again_while_somebody_looks_for_the_bug(project: Path) -> None:
+    assert [run(project, "palaver", "talk").returncode for _ in range(2)] == [1, 1]
+    repair(project)
+    right = run(project, "palaver", "talk")
+    assert right.returncode == 0, right.stdout
+    assert right.stdout.startswith("20 sessions, ")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_the_recipe_for_github_fails_with_the_bug_and_passes_without(project: Path, tmp_path: Path) -> None:

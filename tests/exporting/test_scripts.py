@@ -91,6 +91,20 @@ def test_a_script_reproduces_what_a_server_does_wrong_and_tells_if_it_is_fixed(p
     assert (code, text.startswith("not reproduced: finding 1 in session 1, ")) == (1, True), text
 
 
+@pytest.mark.parametrize("defect", ["crash", "exit"])
+def test_a_script_reproduces_a_crash_that_another_session_was_told_of(palaver: Any, defect: str) -> None:
+    palaver.write(talk_fan=SPEC, server_py=SERVER)
+    options = ["-n", "1", "--seed", "1", "--run", "kept"]
+    assert palaver("talk", "talk.fan", "--target", target("server.py", defect), *options).code == 1
+    with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:  # as it may be if several go on at once
+        file.execute("UPDATE target SET session = 2 WHERE kind = 'ended'")
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    code, text = run_script(palaver.folder)
+    assert (code, text.startswith("reproduced: ")) == (0, True), text
+    code, text = run_script(palaver.folder, "--target", target("server.py"))
+    assert (code, text.startswith("not reproduced: ")) == (1, True), text
+
+
 # Tokens are as long as the server likes. With another one, the length before the body and the checksum change, too.
 FRAMES = r"""
 import zlib

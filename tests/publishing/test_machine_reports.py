@@ -21,6 +21,7 @@ from palaver.recording.run_reader import Run
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
 JUNIT = Path(__file__).parent / "junit.xsd"
+SARIF = Path(__file__).parents[2] / ".servers" / "sarif" / "sarif-2.1.0-rtm.5.json"
 PROGRAMS = {"right": RIGHT, "word": WRONG_WORD, "byte": WRONG_BYTE, "hostile": HOSTILE}
 
 
@@ -82,6 +83,19 @@ def test_a_reader_of_sarif_reads_it(made: dict[str, Run], name: str) -> None:
     (run,) = Sarif.model_validate_json(made_as("sarif", made[name])).runs
     results = run.results or []
     assert [(result.partial_fingerprints or {})["palaver/v1"] for result in results] == problems(made[name])
+
+
+@pytest.mark.servers("npm")
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_the_schema_of_sarif_accepts_it(made: dict[str, Run], name: str) -> None:
+    if not SARIF.exists():
+        pytest.skip("missing: the schema of SARIF, which make servers installs")
+    schema = json.loads(SARIF.read_text())
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    document = json.loads(made_as("sarif", made[name]))
+    assert [error.message for error in validator.iter_errors(document)] == []
+    document["runs"][0]["tool"]["driver"]["other"] = 1
+    assert not validator.is_valid(document)
 
 
 def test_a_result_points_at_the_line_of_the_spec(made: dict[str, Run], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from palaver.recording.records import WireEvent, event_of, row_of
 from palaver.recording.run_reader import RecordedMessage
 from palaver.recording.run_writer import record
 from palaver.recording.showing import conversations, shown_lines
-from palaver.session.events import (
+from palaver.session.interface import (
     Close,
     Closed,
     Failed,

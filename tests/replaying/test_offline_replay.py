@@ -179,3 +179,29 @@ def test_a_party_that_goes_its_own_way_is_not_sent_there_again(tmp_path: Path) -
         result = replay_offline(run, finding)
         assert (result.parting, result.is_found) == ("", True)
     assert file.read_text() == asked
+
+
+# Wherever the topic ends, the rest may be the text: only the size tells.
+NOTES = """
+<start> ::= <exchange>{2}
+<exchange> ::= <In:note> <Out:answer>
+<note> ::= <size> ":" <topic> <text> "\\n"
+<size> ::= r"[0-9]+"
+<topic> ::= r"[a-z]{1,90}" := random.choice(["ab", "abcde"])
+<text> ::= r"[a-z]*" := "hello" * 30
+<answer> ::= "yes\\n"
+import random
+where forall <n> in <note>: int(<n>.<size>) == len(str(<n>.<topic>))
+"""
+
+
+def test_a_message_with_many_derivations_is_said_again_by_the_right_one(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"program": ["sed", "-u", "s/.*/no/"], "seed": 1, "sessions": 2}
+    with palaver_.talk(palaver_.loads(NOTES), **options) as running:
+        record(running, tmp_path / "run", options)
+        running.run()
+    with palaver_.open_run(tmp_path / "run") as run:
+        assert run.findings
+        for finding in run.findings:
+            replayed = replay_offline(run, finding)
+            assert replayed.is_found, replayed.parting

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import palaver as palaver_
+from palaver.random_source import RandomSource
 from palaver.replaying.shrinking import _is_smaller
+from palaver.replaying.simpler_messages import Simplifier, size_of
 from palaver.session.findings import SessionMessage
+from palaver.trees.tree import Tree
 
 SPEC = palaver_.loads(
     '<start> ::= <hello> <ask>\n<hello> ::= r"hello [a-z0-9]+"\n<ask> ::= r"ask [a-z]+( [a-z0-9]+)?"\n'
@@ -47,3 +50,13 @@ def test_tokens_of_the_peer_do_not_count(one: str, two: str) -> None:
 def test_what_is_ours_counts(small: list[str], large: list[str]) -> None:
     assert _is_smaller(said(*small), said(*large))
     assert not _is_smaller(said(*large), said(*small))
+
+
+def test_letters_of_one_case_are_plainer_than_mixed_ones() -> None:
+    spec = palaver_.loads('<start> ::= r"(?i:dele) " <number>\n<number> ::= r"[0-9]"\n')
+    mixed = spec.read_as("<start>", "dElE 1")
+    assert mixed is not None
+    simplest = min(map(size_of, (each.node for each in Simplifier(spec, RandomSource(1)).values(mixed))))
+    texts = [str(Tree(each.node)) for each in Simplifier(spec, RandomSource(1)).values(mixed)]
+    assert {"DELE 1", "dele 1"} <= set(texts)
+    assert simplest.oddness < size_of(mixed).oddness

@@ -90,3 +90,35 @@ def test_the_next_run_tells_if_it_is_still_there(palaver: Any, kept: dict[str, s
     assert "fixed: " not in wrong
     mended = palaver("talk", "door.fan", *options)
     assert (mended.code, "still there: " in mended.text, "fixed: " in mended.text) == (0, False, True), mended.text
+
+
+def with_keys(text: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def test_a_changed_state_is_told_also_if_every_session_has_a_key_of_its_own(palaver: Any) -> None:
+    spec = with_keys(
+        SPEC,
+        ('<ask> ::= "ask " <name>', '<ask> ::= "ask " <key> " " <name>'),
+        ('<opened> ::= "opened\\n"', '<opened> ::= "opened " <key> "\\n"\n<key> ::= r"[0-9a-f]{8}"'),
+    )
+    door = with_keys(
+        DOOR,
+        ("import os", "import os, secrets"),
+        ("is_open = False\nfor", "is_open, key = False, secrets.token_hex(4)\nfor"),
+        ('answer = True, "opened"', 'answer = True, f"opened {key}"'),
+        ('re.fullmatch("[a-z]{1,8}", name)', 're.fullmatch(key + " [a-z]{1,8}", name)'),
+        ('f"answer {name}"', 'f"answer {name.split()[1]}"'),
+        ('(word in ("open", "ask", "close") or "wrong" not in sys.argv)', "False"),  # whatever it refuses closes it
+    )
+    palaver.write(door_fan=spec + "where forall <a> in <ask>: str(<a>.<key>) == str(<opened>.<key>)\n", door_py=door)
+    options = ["--beyond", "0.5", "-n", "60", "--unguided", "--no-run"]
+    for seed in range(1, 9):  # what is said wrongly is a matter of chance
+        talked = palaver("talk", "door.fan", *options, "--seed", str(seed), sys.executable, "door.py")
+        assert "nothing was decided" not in talked.text
+        if f"{CHANGED}: " in talked.text:
+            return
+    raise AssertionError("it was never told")

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Open
+from palaver.session.interface import Open
 from palaver.testing import (
     Disconnect,
     Expect,

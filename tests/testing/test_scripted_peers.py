@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from palaver.session.events import Tls
+from palaver.session.interface import Tls
 from palaver.testing import (
     Disconnect,
     Expect,

@@ -33,6 +33,20 @@ def seconds_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
     )
 
 
+def read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    """The deadlines of messages, by their names."""
+    deadlines = {}
+    for text in given:
+        message, _equals, seconds = text.rpartition("=")
+        try:
+            deadlines[message] = float(seconds)
+        except ValueError:
+            message = ""
+        if not message:
+            raise click.BadParameter(f"{text!r} is not MESSAGE=SECONDS, such as answer=0.5", param=option)
+    return deadlines
+
+
 def _rate_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
     return click.option(
         name, type=click.FloatRange(0, 1), default=default, show_default=True, help=help, metavar="RATE"

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from palaver.recording.run_reader import Run
 
 _HELP = {
-    "junit": "Write FILE as JUnit XML.",
-    "sarif": "Write FILE as SARIF 2.1.0, with places in the spec.",
-    "json": "Write FILE as lines of JSON.",
-    "markdown": "Write FILE as Markdown, a summary.",
-    "github": "Write FILE as annotations for GitHub; - is standard output, here as above.",
+    "junit": "Write the results to FILE, as JUnit XML.",
+    "sarif": "Write the findings to FILE, as SARIF 2.1.0, with their places in the spec.",
+    "json": "Write everything that happened to FILE, as lines of JSON.",
+    "markdown": "Write a summary to FILE, as Markdown.",
+    "github": "Write the findings to FILE, as annotations for GitHub; - is standard output, here as above.",
 }
 REPORT_NAMES = tuple(_HELP)
 

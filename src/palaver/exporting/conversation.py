@@ -12,8 +12,8 @@ from palaver.addresses import Address, scheme_named
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
-from palaver.session.events import Close, Closed, Failed, Finish, Listening, Open, Opened, Received, Secure, Send
-from palaver.session.findings import FindingKind
+from palaver.session.findings import FindingKind, exit_code_told
+from palaver.session.interface import Close, Closed, Failed, Finish, Listening, Open, Opened, Received, Secure, Send
 
 
 class ExportError(PalaverError):
@@ -114,9 +114,10 @@ def conversation_of(run: Run, number: int, *, is_original: bool = False) -> Wire
         if fewer is not None:
             steps, ends_with_blame = fewer, True
             finding = replace(finding, message=small.headline, got=small.got, offset=small.offset)
-    ended = [each.exit_code for each in run.target(finding.session) if each.exit_code is not None]
     timed = tuple(replace(step, at=step.at + offset) for step in steps)
-    return WireConversation(finding, timed, ended[-1] if ended else None, ends_with_blame, run.options, _spec_of(run))
+    # Not from what the program did in the session: another one that went on with it may have been told.
+    exit_code = exit_code_told(finding.cause)
+    return WireConversation(finding, timed, exit_code, ends_with_blame, run.options, _spec_of(run))
 
 
 def _spec_of(run: Run) -> Spec | None:

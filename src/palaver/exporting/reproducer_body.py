@@ -308,7 +308,9 @@ class RepeatedConversation:
         kind = self.recorded["kind"]
         if kind in ENDS and self.target is not None:
             code = self.target.exit_code(END_SECONDS)
-            return code == self.recorded["exit_code"], "it still runs" if code is None else f"it ended with {code}"
+            if code is None:
+                return False, "it still runs"
+            return self.recorded["exit_code"] in (code, None), f"it ended with {code}"
         if kind in ENDS or kind in CUTS:
             has_ended = any(link.has_ended or self._ends(link) for link in self.links.values())
             return has_ended, "the connection has ended" if has_ended else "the connection is still there"

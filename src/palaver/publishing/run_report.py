@@ -159,7 +159,9 @@ class RunReport:
                 by_rule.setdefault(symbol, []).append(text)
         found += [Missing("alternatives", symbol, tuple(below)) for symbol, below in by_rule.items()]
         values = tuple(self.run.coverage.get("missing_values", ()))
-        return [*found, *([Missing("values", "value classes", values)] if values else [])]
+        found += [Missing("values", "value classes", values)] if values else []
+        refusals = tuple(self.run.coverage.get("missing_refusals", ()))
+        return [*found, *([Missing("refusals", "wrong messages that were not judged", refusals)] if refusals else [])]
 
     @property
     def constraints(self) -> list[tuple[str, int, int]]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from palaver.addresses import Address
-from palaver.session.events import (
+from palaver.session.interface import (
     Action,
     Close,
     Closed,

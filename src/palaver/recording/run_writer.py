@@ -57,8 +57,8 @@ from palaver.recording.recording_limits import (
 from palaver.recording.records import WireEvent, made_at, row_of
 from palaver.recording.run_folders import lock, remove_files, unlock
 from palaver.recording.schema import FILE_NAME, RunError, bring_up_to_date, connect, create
-from palaver.session.events import Received, Send, Turn
 from palaver.session.findings import Finding, SessionMessage
+from palaver.session.interface import Received, Send, Turn
 
 # The sessions whose conversations are kept: all of them, or those with findings.
 Keep: TypeAlias = Literal["all", "findings"]
@@ -236,6 +236,7 @@ class RunWriter:
                     for each in reasons
                 ]
             found["missing_values"] = campaign.guidance.missing_values()
+            found["missing_refusals"] = campaign.guidance.missing_refusals()
         return found
 
     def close(self) -> None:

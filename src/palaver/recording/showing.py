@@ -45,7 +45,8 @@ def _shrunk(run: Run, number: int) -> Iterator[Conversation]:
     small = run.shrinking(number)
     if small is not None:
         title = f"finding {number} made small, {len(small.messages)} messages: {small.headline}"
-        remarks = [*small.explanation.splitlines(), f"reproduced {small.reproduced} of {small.of}; {small.reason}"]
+        again = f"reproduced {small.reproduced} of {small.of}" if small.of else "not tried once more"
+        remarks = [*small.explanation.splitlines(), f"{again}; {small.reason}"]
         facts = (("finding", number), ("shrunk", True), ("reproduced", small.reproduced), ("of", small.of))
         yield Conversation(title, small.messages, remarks=remarks, facts=facts)
 

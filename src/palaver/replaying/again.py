@@ -8,10 +8,10 @@ from enum import Enum
 from palaver.campaign.events import Event, FindingReported, SessionStarted
 from palaver.campaign.run import Campaign
 from palaver.recording.run_reader import RecordedFinding, Run
-from palaver.replaying.live_replay import Script, problem_of, script_from
+from palaver.replaying.live_replay import Script, script_from
 from palaver.replaying.replaying_limits import MAX_FINDINGS_TRIED_AGAIN
-from palaver.replaying.run_options import SHOWN_LATER, experience_of, shows_nobody_there
-from palaver.session.findings import Severity
+from palaver.replaying.run_options import experience_of, shows_nobody_there
+from palaver.session.findings import SHOWN_LATER, Severity, problem_of
 from palaver.session.strategy import ScriptedStrategy
 
 

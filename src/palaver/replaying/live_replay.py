@@ -6,7 +6,6 @@ longer allow what was recorded.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,18 +15,9 @@ from palaver.campaign.run import Campaign, SystemUnderTest
 from palaver.compiled import Spec
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.replaying_limits import LEAK_SESSIONS
-from palaver.replaying.run_options import NOT_CONNECTED, SHOWN_LATER, live_campaign, shows_nobody_there
-from palaver.session.findings import (
-    Finding,
-    FindingKind,
-    SessionMessage,
-    kind_shown,
-    repeatable,
-    without_repetition,
-)
+from palaver.replaying.run_options import live_campaign, shows_nobody_there
+from palaver.session.findings import SHOWN_LATER, Finding, FindingKind, SessionMessage, problem_of
 from palaver.session.strategy import ScriptedStrategy, ScriptLine
-
-_DIGITS = re.compile(rb"[0-9]+")
 
 Script: TypeAlias = tuple[ScriptLine, ...]
 
@@ -126,25 +116,6 @@ class LiveTarget:
         finding = wanted or next(iter(self._found), None)
         said = self._said if wanted is None else wanted.messages
         return LiveAttempt(wanted is not None, finding, said, strategy.stuck_at)
-
-
-def problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tuple[object, ...]:
-    """The facts that are equal if a finding comes again, however it was reached. A note may become a violation."""
-    kind, party, *rest, received = finding.fingerprint.problem
-    if finding.kind is FindingKind.MEMORY:
-        return (kind,)
-    if finding.kind in NOT_CONNECTED:  # it fails sooner or later, while the conversation goes on
-        return kind, party
-    rest = [party, *rest]
-    told_as: FindingKind = finding.kind
-    if finding.kind is FindingKind.STATE_CHANGED:
-        # A replay does not try it without the wrong message. The cause is the kind that it had before.
-        told_as, rest[-1] = kind_shown(finding.kind, finding.cause, finding.got), ""
-        received = finding.got if told_as in (FindingKind.UNPARSEABLE, FindingKind.UNEXPECTED) else ""
-    if received:
-        data = without_repetition(finding.got[finding.offset or 0 :], repeatable(ours))
-        received = _DIGITS.sub(b"0", data)
-    return (told_as.label, *rest, received)
 
 
 def replay_live(

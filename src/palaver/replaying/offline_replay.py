@@ -27,8 +27,8 @@ from palaver.random_source import RandomSource
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.run_options import SEEN_OUTSIDE, offline_campaign
 from palaver.session.engine import EndWatch, LifecycleError
-from palaver.session.events import Action, Close, Finish, Heard, Input, Open, Secure, Send, Turn
 from palaver.session.findings import Finding, FindingKind, show_data
+from palaver.session.interface import Action, Close, Finish, Heard, Input, Open, Secure, Send, Turn
 from palaver.session.strategy import WAIT, ScriptedMessage, Strategy, StrategyChoice
 from palaver.trees.node import Node
 

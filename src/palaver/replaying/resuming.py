@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from palaver.campaign.campaign_factory import talk
 from palaver.campaign.run import Campaign
-from palaver.campaign.talk import talk
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.recording.run_reader import Run, RunError

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palaver.campaign.campaign_factory import talk
 from palaver.campaign.run import Campaign
-from palaver.campaign.talk import talk
 from palaver.compiled import Spec, SpecOrigin
 from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.replaying_limits import END_WATCH
-from palaver.session.events import Open
-from palaver.session.findings import Finding, FindingKind
+from palaver.session.findings import NOT_CONNECTED, Finding, FindingKind
+from palaver.session.interface import Open
 from palaver.solving.solving_limits import EvolutionRates, SolvingLimits
 
 # Kinds of findings that are not about what a session has read: others have seen them.
@@ -23,14 +23,8 @@ SEEN_OUTSIDE = frozenset(
     )
 )
 
-# Kinds of findings about connections that cannot be made.
-NOT_CONNECTED = frozenset((FindingKind.REFUSED, FindingKind.UNREACHABLE))
-
-# Kinds of findings that may show only a moment after our last message.
-SHOWN_LATER = NOT_CONNECTED | {FindingKind.UNEXPECTED}
-
 # Options of `talk` about the run as a whole, which mean nothing when one session is repeated.
-_OF_THE_RUN = ("sessions", "seconds", "until", "coverage_file", "known", "jobs")
+_OF_THE_RUN = ("sessions", "seconds", "until", "coverage_file", "known", "jobs", "workers", "cluster")
 # Options about the system under test, which is not there when a session is repeated offline.
 _OF_THE_TARGET = (
     *("target", "restart", "setup", "reset", "teardown", "probe", "ready", "start_timeout", "env", "cwd"),

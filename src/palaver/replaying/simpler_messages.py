@@ -6,6 +6,7 @@ Everything that is proposed is a tree of the grammar. Constraints are left to th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from palaver.compiled import Spec
@@ -23,7 +24,7 @@ class MessageSize(NamedTuple):
 
     length: int
     nodes: int
-    oddness: int  # of characters that are not the plainest of their kind
+    oddness: int  # of characters that are not the plainest of their kind, and of cases that are mixed
 
 
 def size_of(node: Node) -> MessageSize:
@@ -42,8 +43,9 @@ def size_of(node: Node) -> MessageSize:
 
 
 def oddness_of(text: str) -> int:
-    """The number of characters that are not the plainest of their kind."""
-    return sum(char != _plain(char) for char in text)
+    """The number of characters that are not the plainest of their kind, and of letters beside those of another case."""
+    is_mixed = (one.isalpha() and two.isalpha() and one.isupper() != two.isupper() for one, two in pairwise(text))
+    return sum(char != _plain(char) for char in text) + sum(is_mixed)
 
 
 def _plain(char: str) -> str:
@@ -164,7 +166,7 @@ def _simpler_texts(text: str | bytes) -> Iterator[str | bytes]:
     """Shorter and plainer texts, what saves most first."""
     chars = text.decode("latin-1") if isinstance(text, bytes) else text
     plain = "".join(map(_plain, chars))
-    for other in dict.fromkeys((plain, *_shorter_texts(chars), *_plainer_texts(chars))):
+    for other in dict.fromkeys((plain, chars.upper(), chars.lower(), *_shorter_texts(chars), *_plainer_texts(chars))):
         if other != chars:
             yield other.encode("latin-1") if isinstance(text, bytes) else other
 

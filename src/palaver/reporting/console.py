@@ -157,6 +157,8 @@ class ConsoleReport:
             click.echo(printable(f"not covered: {each}"))
         if len(missing) > MAX_REASONS:
             click.echo(f"not covered: {len(missing) - MAX_REASONS} more value classes")
+        for each in self._campaign.guidance.missing_refusals()[:MAX_REASONS]:
+            click.echo(printable(f"not covered: {each}"))
 
     def _show_missing_paths(self) -> None:
         aim = self._campaign.guidance.goal_progress

@@ -7,9 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from palaver.campaign.campaign_factory import talk
 from palaver.campaign.events import Event, MessageReceived, MessageSent, PortBound
 from palaver.campaign.run import Campaign
-from palaver.campaign.talk import talk
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.recording.run_reader import Run, open_run

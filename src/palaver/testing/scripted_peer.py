@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from palaver.addresses import parse_party_address
-from palaver.session.events import (
+from palaver.session.interface import (
     Action,
     Close,
     Closed,

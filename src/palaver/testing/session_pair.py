@@ -11,7 +11,7 @@ from palaver.errors import PalaverError
 from palaver.party import ConnectionMode
 from palaver.random_source import RandomSource
 from palaver.session.engine import Session, Timeouts
-from palaver.session.events import Open
+from palaver.session.interface import Open
 from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.session.strategy import RandomStrategy
 from palaver.testing.socket_network import SocketNetwork

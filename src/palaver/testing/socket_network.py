@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Self
 
-from palaver.session.events import Action, Close, Input, Open, TimePassed
+from palaver.session.interface import Action, Close, Input, Open, TimePassed
 from palaver.transport.driver import Driver, EventObserver, Scheduler, SessionLike
 from palaver.transport.event_loop import SelectorEventLoop
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from palaver.campaign.talk import talk
+from palaver.campaign.campaign_factory import talk
 from palaver.compiled import Spec, load
 from palaver.project_settings import SettingsError, head_of, read_settings, talk_arguments
 from palaver.publishing.machine_reports import CheckOutcome, checks_of, outcomes

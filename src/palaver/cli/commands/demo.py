@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from palaver.campaign.talk import talk
+from palaver.campaign.campaign_factory import talk
 from palaver.cli.exit_codes import FINDINGS
 from palaver.cli.report_options import make_reports
 from palaver.compiled.bundled import bundled

@@ -40,7 +40,7 @@ def command(context: click.Context, file: Path) -> None:
             click.echo(printable(f"{'; '.join(about)}: {entry.reason}"))
 
 
-@command.command("add")
+@command.command("add", short_help="Add a finding of a run to the file.")
 @click.argument("run")
 @click.argument("finding", type=click.IntRange(1))
 @click.option("--reason", required=True, metavar="TEXT", help="Tell why the finding is no news, such as a ticket.")

@@ -102,7 +102,7 @@ def _script(run: Run, finding: RecordedFinding, original: bool) -> Script:
 
 
 def _target(run: Run, finding: RecordedFinding, spec: Spec | None, place: dict[str, Any]) -> LiveTarget:
-    from palaver.campaign.talk import SetupError
+    from palaver.campaign.campaign_factory import SetupError
     from palaver.replaying.live_replay import LiveTarget
 
     try:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.progress import ProgressLine, shrinking_progress
 from palaver.cli.signals import cause_of
-from palaver.recording.run_reader import RunError, open_run
+from palaver.recording.run_reader import RecordedFinding, Run, RunError, Shrinking, open_run
 from palaver.recording.showing import conversations, shown_lines
 from palaver.session.findings import said_lines
 
 if TYPE_CHECKING:
     from palaver.replaying.live_replay import LiveAttempt
+    from palaver.replaying.shrinking import ShrinkLimits
 
 
 @click.command("shrink")
@@ -71,8 +72,8 @@ def command(
 
     The exit code is 1 if the finding came again, 0 if it did not, and 2 if it could not be tried.
     """
-    from palaver.campaign.talk import SetupError
-    from palaver.replaying.shrinking import ShrinkLimits, shrink
+    from palaver.campaign.campaign_factory import SetupError
+    from palaver.replaying.shrinking import ShrinkLimits
 
     if needed > tries:
         raise click.UsageError(f"a candidate cannot show the finding {needed} times if it is tried {tries} times")
@@ -82,34 +83,46 @@ def command(
         with open_run(run) as opened:
             finding = opened.finding(number)
             click.echo(finding.headline)
-            progress = ProgressLine()
-            limits = ShrinkLimits(runs, seconds, needed, tries)
-            missed: list[LiveAttempt] = []
-            result = shrink(
-                opened,
-                finding,
-                limits,
-                lambda *now: progress.show(shrinking_progress(*now)),
-                missed.append,
-                **place,
-            )
-            progress.clear()
-            for attempt in missed:
-                _tell(attempt)
-            if result is None:
-                if not missed or not all(attempt.is_tried for attempt in missed):
-                    click.echo("not tried, as nobody answered")
-                    return WRONG_USE
-                click.echo("the finding did not come again, so there is nothing to make small")
-                return 0
-            click.echo(f"{finding.messages} messages became {len(result.messages)} in {result.attempts} sessions")
-            for line in shown_lines(opened, conversations(opened, finding=number)[:1], "text"):
-                click.echo(line)
+            return _made_small(opened, finding, ShrinkLimits(runs, seconds, needed, tries), place)
     except (RunError, SetupError) as error:
         raise click.UsageError(str(error)) from error
+
+
+def _made_small(run: Run, finding: RecordedFinding, limits: ShrinkLimits, place: dict[str, Any]) -> int:
+    from palaver.replaying.shrinking import shrink
+
+    progress = ProgressLine()
+    missed: list[LiveAttempt] = []
+    before = run.shrinking(finding.number)
+    tell = lambda *now: progress.show(shrinking_progress(*now))  # noqa: E731
+    try:
+        result = shrink(run, finding, limits, tell, missed.append, **place)
     except KeyboardInterrupt as interruption:
-        return cause_of(interruption)[0]
-    return FINDINGS
+        progress.clear()
+        code, why = cause_of(interruption)
+        reached = run.shrinking(finding.number)
+        if reached is None or reached == before:
+            click.echo(f"{why}; nothing smaller was found until then")
+        else:
+            _tell_result(run, finding, reached)
+        return code
+    progress.clear()
+    for attempt in missed:
+        _tell(attempt)
+    if result is not None:
+        _tell_result(run, finding, result)
+        return FINDINGS
+    if not missed or not all(attempt.is_tried for attempt in missed):
+        click.echo("not tried, as nobody answered")
+        return WRONG_USE
+    click.echo("the finding did not come again, so there is nothing to make small")
+    return 0
+
+
+def _tell_result(run: Run, finding: RecordedFinding, result: Shrinking) -> None:
+    click.echo(f"{finding.messages} messages became {len(result.messages)} in {result.attempts} sessions")
+    for line in shown_lines(run, conversations(run, finding=finding.number)[:1], "text"):
+        click.echo(line)
 
 
 def _tell(attempt: LiveAttempt) -> None:

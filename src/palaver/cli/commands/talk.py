@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from palaver.campaign.stopping import Until
+from palaver.cli.crew_options import crew_options
 from palaver.cli.exit_codes import FINDINGS, OUT_OF_TIME, UNDECIDED, WRONG_USE
 from palaver.cli.grouped_help import GroupedCommand
 from palaver.cli.options import (
@@ -20,6 +21,7 @@ from palaver.cli.options import (
     count_option,
     load_spec,
     rates,
+    read_deadlines,
     resumed_spec,
     search_options,
     seconds_option,
@@ -42,13 +44,13 @@ if TYPE_CHECKING:
     from palaver.replaying.again import FindingsAgain
 
 # The values of `CoverageGoal`, which is not imported before a campaign is.
-_GOALS = ("inputs", "states", "paths", "all", "history", "values")
+_GOALS = ("inputs", "states", "paths", "all", "history", "values", "beyond")
 
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
-    *("seed", "seconds", "until", "jobs", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
-    *("quiet_interval", "wait_for_server", "deadlines", "grace", "session_time", "max_messages", "max_message_bytes"),
-    *("restart", "start_timeout", "ready", "env", "cwd", "target_memory", "target_cpu"),
+    *("seed", "seconds", "until", "jobs", "workers", "cluster", "k", "goal", "schedule", "coverage_file", "timeout"),
+    *("patience", "quiet_interval", "wait_for_server", "deadlines", "grace", "session_time", "max_messages"),
+    *("max_message_bytes", "restart", "start_timeout", "ready", "env", "cwd", "target_memory", "target_cpu"),
     *("setup", "reset", "probe", "teardown", "known", "beyond"),
 )
 
@@ -63,7 +65,7 @@ class _Talk(GroupedCommand):
             *("setup", "reset", "probe", "teardown"),
         ),
         "When to stop": ("count", "seconds", "until"),
-        "Many sessions": ("jobs",),
+        "Many sessions": ("jobs", "workers", "cluster"),
         "Coverage": ("k", "goal", "schedule", "unguided", "no_learnt_values", "coverage_file", "learn_from"),
         "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
@@ -118,20 +120,6 @@ class _Talk(GroupedCommand):
         return ["[OPTIONS]", "SPEC", "[COMMAND ARGS…]"]
 
 
-def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    """The deadlines of messages, by their names."""
-    deadlines = {}
-    for text in given:
-        message, _equals, seconds = text.rpartition("=")
-        try:
-            deadlines[message] = float(seconds)
-        except ValueError:
-            message = ""
-        if not message:
-            raise click.BadParameter(f"{text!r} is not MESSAGE=SECONDS, such as answer=0.5", param=option)
-    return deadlines
-
-
 @click.command("talk", cls=_Talk, context_settings={"allow_interspersed_args": False})
 @talk_options
 @click.option(
@@ -169,15 +157,16 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     help="Stop when everything is covered; when nothing more is seen (plateau, the default); "
     "or only at the limit of -n or --time.",
 )
-@count_option("-j", "--jobs", default=1, help="Hold up to N sessions at the same time, where each gains enough.")
+@crew_options
 @count_option("-k", default=5, help="Cover k-paths: sequences of up to N symbols, each inside the one before.")
 @click.option(
     "--goal",
     type=click.Choice(_GOALS),
     default="all",
     show_default=True,
-    help="Cover our own messages (inputs), states as well, the peer's answers, too (paths), then each message after "
-    "each other one, all (history) or as far as affordable (all), or the value classes of our fields (values).",
+    help="Cover our own messages (inputs); states, too; answers of the peer, too (paths); every pair of an earlier and "
+    "a later message, too (history), or those that are cheap to reach (all); or paths and the value classes of our "
+    "fields (values), or wrong messages in every place (beyond).",
 )
 @click.option(
     "--schedule",
@@ -218,7 +207,7 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     "deadlines",
     multiple=True,
     metavar="MESSAGE=SECONDS",
-    callback=_read_deadlines,
+    callback=read_deadlines,
     help="Time of a message, such as answer=0.5: report it if it comes later than SECONDS after the message before it.",
 )
 @seconds_option("--patience", default=5.0, help="Gap inside a reply: wait SECONDS for the rest of it.")
@@ -304,7 +293,7 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     help="Limit of the run: beyond MIB, the oldest sessions without findings lose their messages.",
 )
 @click.option(
-    "--report", "report_file", metavar="FILE", help="Write FILE as a page of HTML, again and again while the run lasts."
+    "--report", "report_file", metavar="FILE", help="Write a page of HTML to FILE, again and again while the run lasts."
 )
 @report_options
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
@@ -315,11 +304,12 @@ def command(**options: Any) -> int:
     started, and tested through its standard input and output. SPEC is a file, or the name of a bundled spec (see
     palaver specs). Without SPEC, the settings in palaver.toml count.
 
-    Findings and a summary go to standard output. The exit code is 0 if every session passed, 1 if there are findings, 2
-    if the command line or the spec is wrong, and 4 if nothing was decided.
+    Findings and a summary go to standard output. The exit code is 0 if there are no findings, or only known ones and
+    notes, 1 if there are others, 2 if the command line or the spec is wrong, 4 if nothing was decided, and 124 if the
+    time was over before.
     """
     # Only here: who asks for help does not wait for the rest.
-    from palaver.campaign.talk import SetupError, TargetError
+    from palaver.campaign.campaign_factory import SetupError, TargetError
     from palaver.recording.run_folders import RunError
     from palaver.reporting.console import ConsoleReport
 
@@ -353,7 +343,7 @@ def command(**options: Any) -> int:
 
 def _begun(options: dict[str, Any]) -> tuple[Campaign, RunWriter | None]:
     """A new campaign, and the writer of its run directory; None if none is wanted."""
-    from palaver.campaign.talk import talk
+    from palaver.campaign.campaign_factory import talk
     from palaver.recording.run_folders import RunError
 
     arguments = _arguments(options)
@@ -416,21 +406,19 @@ def _learnt(source: str | None) -> Path | Mapping[str, Any] | None:
 
 
 def _shrink_all(folder: Path) -> None:
-    """Make the first finding of each problem small, and show it."""
+    """Make the first finding of each problem that is not known small, and show it."""
     from palaver.recording.run_reader import open_run
     from palaver.recording.showing import conversations, shown_lines
     from palaver.replaying.shrinking import shrink
 
     line = ProgressLine()
     with open_run(folder) as run:
-        firsts = {finding.digest: finding for finding in reversed(run.findings)}
+        firsts = {finding.digest: finding for finding in reversed(run.findings) if not finding.known}
         for finding in sorted(firsts.values(), key=lambda each: each.number):
             small = shrink(run, finding, tell=partial(_show_shrinking, line, finding.number))
             line.clear()
-            lines = [f"finding {finding.number} did not come again, so it was not made small"]
-            if small is not None:
-                lines = list(shown_lines(run, conversations(run, finding=finding.number)[:1], "text"))
-            click.echo("\n".join(lines))
+            lines = shown_lines(run, conversations(run, finding=finding.number)[:1], "text") if small else ()
+            click.echo("\n".join(lines) or f"finding {finding.number} did not come again, so it was not made small")
 
 
 def _show_shrinking(line: ProgressLine, finding: int, phase: str, runs: int, messages: int, data: int) -> None:
@@ -481,7 +469,8 @@ def _tell_where(campaign: Campaign, writer: RunWriter | None, *, is_kept: bool) 
     if writer.failure:
         click.echo(printable(f"palaver: {writer.failure}"), err=True)
     elif campaign.findings and is_kept:
-        click.echo(printable(f"run kept in {writer.folder}; see palaver show {writer.folder} 1"), err=True)
+        shown = f"{writer.folder} {campaign.findings[0].number}"  # those before it are known
+        click.echo(printable(f"run kept in {writer.folder}; see palaver show {shown}"), err=True)
 
 
 def _outcome(campaign: Campaign, writer: RunWriter | None) -> int:
