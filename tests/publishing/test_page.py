@@ -177,7 +177,7 @@ def test_what_was_expected_stands_below_a_heading_that_can_be_read(made: dict[st
     (group, *_), found = RunReport(made["byte"]).groups, page_of(made["byte"])
     assert group.heading.startswith("unexpected response from Out: '")
     assert "expected r'" not in group.heading
-    assert f"Expected at byte {group.offset} <answer> : {group.expected[0]}" in found.words
+    assert f"Expected at byte {group.offset} of <answer> : {group.expected[0]}" in found.words
 
 
 def test_an_answer_to_a_wrong_message_is_shown_at_the_rule_that_it_breaks(tmp_path: Path) -> None:
@@ -236,6 +236,7 @@ def test_the_diagram_tells_how_often_each_message_came(made: dict[str, Run]) -> 
     found = page_of(made["right"])
     assert "<title>In: ask: 8 times" in found.html
     assert found.of("svg", "curve")
+    assert not found.of("input", "large")  # it fits
     assert "<answer> 24" in found.words
 
 
