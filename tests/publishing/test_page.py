@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shlex
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,6 +27,18 @@ BEYOND = r"""<beyond> ::= <legal> | <unknown>
 <unknown> ::= <In:any_line> <Out:refusal>
 <any_line> ::= r"[^\n]*\n"
 <refusal> ::= "error\n"
+"""
+# A server that says what it hears, and crashes if that has one of these letters.
+CRASHES = r"""import os, socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    while True:
+        with server.accept()[0] as client, client.makefile("rwb") as file:
+            for line in file:
+                print("heard", line.decode().strip(), flush=True)
+                if set(line) & set(b"mnop"):
+                    os.abort()
+                file.write(line)
+                file.flush()
 """
 # Elements without an end.
 VOID = {"meta", "input", "link", "br", "img", "hr"}
@@ -171,6 +185,25 @@ def test_the_values_of_a_finding_made_small_are_those_of_the_conversation_that_i
     assert values not in run.finding(number).message
     assert values in page_of(run).words
     assert values in RunReport(run).groups[0].told
+
+
+def test_the_last_output_of_a_crash_made_small_is_that_of_the_conversation_that_is_shown(tmp_path: Path) -> None:
+    from palaver.replaying.shrinking import shrink
+
+    (tmp_path / "server.py").write_text(CRASHES)
+    target = f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'server.py'))} {{port}}"
+    spec = SHOUT.replace("In:", "Client:").replace("Out:", "Server:")
+    run = run_of(tmp_path / "run", None, target=target, client=["{port}"], spec=spec, sessions=6)
+    before = RunReport(run).groups[0].detail
+    assert before.startswith("its last output:\n| heard ")
+    assert shrink(run, run.findings[0]) is not None
+    group, found = RunReport(run).groups[0], page_of(run)
+    assert group.detail == ""
+    (last,) = (step for step in group.steps if step.is_offending)
+    asked = group.said[-1].data.decode().strip()
+    assert last.text.splitlines()[:3] == ["crash", "its last output:", f"| heard {asked}"]
+    assert found.words.count("its last output:") == 1
+    assert "it was killed by SIGABRT: " in found.words
 
 
 def test_what_was_expected_stands_below_a_heading_that_can_be_read(made: dict[str, Run]) -> None:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import dedent
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
@@ -131,8 +132,10 @@ class FindingGroup:
 
     @property
     def detail(self) -> str:
-        """The rest of what the finding says of itself."""
-        return self.first.message.partition("\n")[2]
+        """The rest of what the finding says of itself; one that was made small says it where it is wrong."""
+        if self.shrinking is not None and self.shrinking.explanation and not self.shrinking.got:
+            return ""
+        return dedent(self.first.message.partition("\n")[2])
 
     @property
     def _message(self) -> str:
@@ -171,7 +174,7 @@ class FindingGroup:
         if small is not None and small.got:
             steps.append(self._offending(replace(finding, got=small.got, offset=small.offset)))
         elif small is not None:
-            steps.append(_remark(small.explanation or small.headline))
+            steps.append(_remark("\n".join([finding.label, *dedent(small.explanation).splitlines()])))
         elif finding.got:
             steps.append(self._offending(finding))
         else:
