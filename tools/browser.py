@@ -14,6 +14,7 @@ from typing import Any, Self
 
 PROGRAM = "chromium"
 WIDE, NARROW = (1200, 900), (390, 844)
+_KEYS = {"Tab": 9, "Enter": 13}
 # A browser that does not answer in this time has failed.
 _PATIENCE_S = 120
 
@@ -101,6 +102,13 @@ class Browser:
         if "exceptionDetails" in found:
             raise RuntimeError(found["exceptionDetails"])
         return found["result"].get("value")
+
+    def press(self, key: str) -> None:
+        """Press a key that has a name and no character, or Enter."""
+        named: dict[str, Any] = {"key": key, "code": key, "windowsVirtualKeyCode": _KEYS[key]}
+        text = {"text": "\r"} if key == "Enter" else {}
+        self.command("Input.dispatchKeyEvent", type="keyDown", **named, **text)
+        self.command("Input.dispatchKeyEvent", type="keyUp", **named)
 
     def look(self, size: tuple[int, int] = WIDE, *, is_dark: bool = False, is_printed: bool = False) -> None:
         """Have a screen of this size, in these colours."""

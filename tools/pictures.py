@@ -65,10 +65,11 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as work, Browser() as browser:
         show_terminal(run_demo(Path(work), ".palaver/runs"))
         (page,) = Path(work).glob(".palaver/runs/*/report.html")
-        for name, size, is_dark in (("report", WIDE, False), ("report-dark-phone", NARROW, True)):
+        # The wide one has the whole conversation, and what is wrong at its end.
+        for name, size, is_dark, height in (("report", WIDE, False, 1800), ("report-dark-phone", NARROW, True, 1400)):
             browser.look(size, is_dark=is_dark)
             browser.open(page)
-            browser.screenshot(folder / f"{name}.png", 1400)
+            browser.screenshot(folder / f"{name}.png", height)
 
 
 if __name__ == "__main__":

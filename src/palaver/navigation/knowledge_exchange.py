@@ -7,7 +7,7 @@ were added twice would be too many, and something would be given up too early. W
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ def _counts_of(guidance: Guidance) -> dict[_CountKey, int]:
             counts["message pairs", "covered", *pair] = 1
         for name in ("messages", "spent"):
             counts["message pairs", name] = pairs[name]
+    if guidance.views.refusals is not None:
+        counts |= {("refusals", *row): count for row, count in guidance.views.refusals.counts()}
     return counts
 
 
@@ -130,8 +132,11 @@ def _add_counts(guidance: Guidance, counts: Mapping[_CountKey, int]) -> None:
     tries: dict[str, list[Any]] = {table: [] for table in _OF_PLANNER}
     views: dict[str, Any] = {"messages": {}, "states": {}, "transitions": [], "alternatives": {}, "constraints": {}}
     pairs: dict[str, Any] = {"covered": [], "messages": 0, "spent": 0}
+    refusals: list[tuple[Sequence[Any], int]] = []
     for (part, table, *row), more in counts.items():
         match part, table:
+            case "refusals", _:
+                refusals.append(((table, *row), more))
             case (("ours" | "peer"), _):
                 peers[part][table].append([*row, more])
             case "tries", _:
@@ -154,3 +159,5 @@ def _add_counts(guidance: Guidance, counts: Mapping[_CountKey, int]) -> None:
     guidance.views.add_data(views, of_any_version=True)
     if guidance.pairs is not None:
         guidance.pairs.add_data(pairs)
+    if guidance.views.refusals is not None:
+        guidance.views.refusals.add_counts(refusals)

@@ -189,6 +189,28 @@ class RefusalCells:
         symbols = frozenset(edge.move.symbol for edge in self._map.edges(node) if edge.is_ours)
         return next((place for place, messages in wanted if symbols and symbols <= messages), None)
 
+    def counts(self) -> Iterator[tuple[tuple[Any, ...], int]]:
+        """All that was noted, as rows of tables with their counts, for others that try cells of the same spec."""
+        for name, table in (("judged", self._judged), ("tries", self._tries)):
+            yield from (((name, *cell), count) for cell, count in table.items())
+        yield from ((("visits", place), count) for place, count in self._visits.items())
+        for cell, causes in self._causes.items():
+            yield from ((("causes", *cell, cause), count) for cause, count in causes.items())
+
+    def add_counts(self, rows: Iterable[tuple[Sequence[Any], int]]) -> None:
+        """Add what others have noted since they last told it."""
+        for (table, *row), more in rows:
+            match table:
+                case "judged":
+                    self._judged[RefusalCell(*row)] += more
+                case "tries":
+                    self._tries[RefusalCell(*row)] += more
+                case "visits":
+                    self._visits[row[0]] += more
+                case _:
+                    *cell, cause = row
+                    self._causes.setdefault(RefusalCell(*cell), Counter())[cause] += more
+
     def as_data(self) -> list[list[Any]]:
         """The cells that were covered, as JSON can hold them."""
         return [[list(cell.place), cell.kind, cell.message, count] for cell, count in self._judged.items()]

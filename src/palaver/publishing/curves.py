@@ -25,13 +25,22 @@ class CurvePoint(NamedTuple):
     is_guided: bool
 
 
+def end_of(session: RecordedSession) -> float:
+    """When a session was over; of one that was interrupted, when it began."""
+    return session.started if session.ended is None else session.ended
+
+
 def points_of(sessions: Sequence[RecordedSession]) -> list[CurvePoint]:
-    """The points of the curve: the beginning, and those sessions that changed something; not too many."""
-    points = [CurvePoint(0, 0.0, 0, sessions[0].is_guided if sessions else True)]
+    """The points of the curve: the beginning, and those sessions that changed something; not too many.
+
+    Sessions that go on at the same time have come to their ends in another order than that of their numbers.
+    """
+    ended = sorted(sessions, key=end_of)
+    points = [CurvePoint(0, 0.0, 0, ended[0].is_guided if ended else True)]
     messages = 0
-    for session in sessions:
+    for session in ended:
         messages += session.sent + session.received
-        points.append(CurvePoint(messages, session.ended or session.started, session.covered, session.is_guided))
+        points.append(CurvePoint(messages, end_of(session), session.covered, session.is_guided))
     last = len(points) - 1
     told = [
         at
@@ -86,8 +95,18 @@ def _phases(places: Sequence[float], points: Sequence[CurvePoint], x: Scale) -> 
                 f'<rect class="unguided" x="{left:.1f}" y="{_TOP:.1f}" width="{max(0.0, right - left):.1f}" '
                 f'height="{_HEIGHT - _TOP - _BOTTOM:.1f}"><title>unguided: messages chosen at random</title></rect>'
             )
+            bands += _label("unguided", left, right)
             begin = None
-    return bands
+    ends = [at for at, point in enumerate(points) if not point.is_guided]
+    guided = places[max(0, ends[0] - 1)] if ends else places[-1]
+    return [*bands, *_label("guided", x(0), x(guided))]
+
+
+def _label(text: str, left: float, right: float) -> list[str]:
+    """The name of a phase at its end, if there is room for it."""
+    if right - left < 9 * len(text):
+        return []
+    return [f'<text x="{right - 6:.1f}" y="{_HEIGHT - _BOTTOM - 8:.1f}" text-anchor="end">{text}</text>']
 
 
 def _axes(total: int, longest: float, unit: str, x: Scale, y: Scale) -> list[str]:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import dedent
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
@@ -18,7 +19,7 @@ from palaver.publishing.publishing_limits import (
 )
 from palaver.publishing.spec_places import SpecPlace, place_of
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
-from palaver.session.findings import Severity, Verdict, beside, show_data, show_fields
+from palaver.session.findings import FindingKind, Severity, Verdict, beside, show_data, show_fields
 
 _BYTES_PER_ROW = 16
 
@@ -36,6 +37,13 @@ class TalkStep:
     is_offending: bool = False
     offset: int | None = None  # the first byte that is wrong
     fields: tuple[str, ...] = ()  # the decoded tree
+    aside: str = ""  # what is wrong with it on purpose
+
+    @property
+    def line(self) -> str:
+        """The step as a line of text."""
+        said = f"{self.sender}: {self.text}" if self.sender else self.text
+        return f"{said}  {self.aside}" if self.aside else said
 
     @cached_property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -99,15 +107,43 @@ class FindingGroup:
 
     @property
     def title(self) -> str:
-        """The problem in a line, without the place in the run."""
-        reason = self.first.message.partition("\n")[0]
+        """The problem in a line, without the place in the run; of one that was made small, with its values."""
+        reason = self._message.partition("\n")[0]
         label = self.first.label
         return reason if reason.startswith(label) else f"{label}: {reason}"
 
     @property
+    def heading(self) -> str:
+        """The title, without the words that were expected if these are told below it."""
+        if not self.expected or self.first.kind is not FindingKind.UNPARSEABLE:
+            return self.title
+        return f"{self.first.label} from {self.first.party}: {show_data(self._got)}"
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """The words that were expected where the conversation ends that is shown."""
+        words = self.first.expected
+        return words if self.shrinking is None or all(word in self._message for word in words) else ()
+
+    @property
+    def offset(self) -> int | None:
+        """The first byte that is wrong in the message that is shown."""
+        return self.first.offset if self.shrinking is None else self.shrinking.offset
+
+    @property
     def detail(self) -> str:
-        """The rest of what the finding says of itself."""
-        return self.first.message.partition("\n")[2]
+        """The rest of what the finding says of itself; one that was made small says it where it is wrong."""
+        if self.shrinking is not None and self.shrinking.explanation and not self.shrinking.got:
+            return ""
+        return dedent(self.first.message.partition("\n")[2])
+
+    @property
+    def _message(self) -> str:
+        return self.first.message if self.shrinking is None else self.shrinking.headline
+
+    @property
+    def _got(self) -> bytes:
+        return self.first.got if self.shrinking is None else self.shrinking.got
 
     @cached_property
     def said(self) -> list[RecordedMessage]:
@@ -138,7 +174,7 @@ class FindingGroup:
         if small is not None and small.got:
             steps.append(self._offending(replace(finding, got=small.got, offset=small.offset)))
         elif small is not None:
-            steps.append(_remark(small.explanation or small.headline))
+            steps.append(_remark("\n".join([finding.label, *dedent(small.explanation).splitlines()])))
         elif finding.got:
             steps.append(self._offending(finding))
         else:
@@ -153,12 +189,13 @@ class FindingGroup:
     def _step(self, said: RecordedMessage | int) -> TalkStep:
         if isinstance(said, int):
             return TalkStep("", "", "", f"… {said} messages …")
-        text = (show_data(said.data) if said.data else said.symbol) + beside(said)
+        text = show_data(said.data) if said.data else said.symbol
         fields = self._fields(said)
         return TalkStep(
             *(said.sender, said.recipient or "", said.symbol, text, said.data),
             is_ours=said.is_ours,
             fields=fields,
+            aside=beside(said).strip(),
         )
 
     def _fields(self, said: RecordedMessage) -> tuple[str, ...]:
@@ -173,7 +210,7 @@ class FindingGroup:
     @property
     def told(self) -> str:
         """The problem in lines of text: what is wrong, what was said, and how to see it again."""
-        said = [f"  {step.sender}: {step.text}" if step.sender else f"  {step.text}" for step in self.steps]
+        said = [f"  {step.line}" for step in self.steps]
         where = f"{self.place.name}: " if self.place else ""
         again = f"try it again: {self.commands[0][1]}"
         return printable("\n".join([f"{where}{self.title}", *said, again]))

@@ -55,7 +55,7 @@ def _lines(report: RunReport) -> Iterator[str]:
 
 
 def _conversation(group: FindingGroup) -> Iterator[str]:
-    text = [f"{step.sender}: {step.text}" if step.sender else step.text for step in group.steps]
+    text = [step.line for step in group.steps]
     said = printable("\n".join(text))
     fence = _fence(said, 3)
     yield "The first new one:"

@@ -37,6 +37,9 @@ from palaver.publishing.publishing_limits import (
 from palaver.publishing.run_report import RunReport
 from palaver.session.findings import Verdict
 
+# The width of a diagram, and that of the column for it on a wide screen.
+_WIDTH = re.compile(r'<svg [^>]*\bwidth="(\d+)"')
+_ROOM_FOR_STATES = 1080
 # So many findings can be read without a click.
 _OPEN_FINDINGS = 8
 
@@ -80,6 +83,7 @@ def page(report: RunReport, *, is_live: bool = False) -> str:
         rows=MAX_TABLE_ROWS,
         curves=_curves(report),
         states=Markup(report.state_diagram),
+        is_large=int((_WIDTH.search(report.state_diagram) or [0, 0])[1]) > _ROOM_FOR_STATES,
         strip=Markup(session_strip(report.sessions)),
         reasons=_by_kind(report.reasons),
         ours=ours,

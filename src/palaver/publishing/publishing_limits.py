@@ -25,7 +25,8 @@ MAX_STRIP_BINS = 280
 # A summary in Markdown lists so many different problems.
 MAX_FINDINGS_IN_SUMMARY = 20
 
-# A page that is kept up to date is replaced at most so often, and so that it takes at most this share of the time.
+# A page that is kept up to date is replaced at most so often, and so that it takes at most this share of the
+# processor's time.
 REPLACE_EVERY_S = 3.0
 SHARE_OF_REPLACING = 0.05
 # The seconds after which a browser reads such a page again.

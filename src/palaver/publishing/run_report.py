@@ -11,6 +11,7 @@ from typing import Any
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.navigation.state_diagram import CoverageViews, as_svg, diagram, views_of
+from palaver.publishing.curves import end_of
 from palaver.publishing.finding_groups import FindingGroup, groups_of
 from palaver.publishing.peer_figures import Latency, answers, ends, latencies
 from palaver.publishing.publishing_limits import MAX_STATES_DRAWN
@@ -81,7 +82,7 @@ class RunReport:
 
     @property
     def seconds(self) -> float:
-        return max((each.ended or each.started for each in self.sessions), default=0.0)
+        return max(map(end_of, self.sessions), default=0.0)
 
     @property
     def verdicts(self) -> list[tuple[str, int]]:
@@ -114,7 +115,7 @@ class RunReport:
     @property
     def covered(self) -> tuple[int, int]:
         """The number of covered paths of the goal, and of all."""
-        last = self.sessions[-1] if self.sessions else None
+        last = max(self.sessions, key=end_of, default=None)
         return (last.covered, last.total) if last is not None else (0, 0)
 
     @property
@@ -146,7 +147,7 @@ class RunReport:
         if views is None:
             return []
         messages = (move.symbol for move, count in views.message_counts.items() if not count)
-        found = [Missing("message", symbol) for symbol in dict.fromkeys(messages)]
+        found = [Missing("messages", symbol) for symbol in dict.fromkeys(messages)]
         by_state: dict[str, list[str]] = {}
         for (source, move, target), count in views.transition_counts.items():
             if not count:

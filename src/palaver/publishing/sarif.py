@@ -120,8 +120,7 @@ def _flow(report: RunReport, group: FindingGroup) -> dict[str, Any]:
     place = location_of(report, group)
     steps = []
     for step in group.steps:
-        text = f"{step.sender}: {step.text}" if step.sender else step.text
-        location = {"location": {**place, "message": {"text": printable(text)}}}
+        location = {"location": {**place, "message": {"text": printable(step.line)}}}
         importance = {"importance": "essential"} if step.is_offending else {}
         steps.append({**location, **importance})
     return {"threadFlows": [{"locations": steps}]}

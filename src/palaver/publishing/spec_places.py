@@ -9,12 +9,15 @@ from pathlib import Path
 
 from palaver.compiled import Spec
 from palaver.compiled.bundled import bundled
+from palaver.grammar.ir import BEYOND
 from palaver.publishing.publishing_limits import LINES_AROUND
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage
 from palaver.source import Source, Span
 
 # As findings tell the place of a constraint.
 _REQUIRED_BY = re.compile(r"required by (?P<name>.+):(?P<line>\d+):(?P<column>\d+)$", re.MULTILINE)
+# As findings about messages that are wrong on purpose tell the rule that they were judged by.
+_JUDGED_BY = re.compile(rf"{BEYOND}(?: ::= … \| (?P<alternative><[^<>]+>) \| …)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,11 @@ def _candidates(spec: Spec, finding: RecordedFinding, said: list[RecordedMessage
     for constraint in grammar.constraints:
         if finding.constraint and constraint.text == finding.constraint:
             yield _place(constraint.source, constraint.span)
+    if judged := _JUDGED_BY.match(finding.constraint):
+        for symbol in (judged["alternative"], BEYOND):
+            rule = grammar.beyond.get(symbol or "")
+            if rule is not None and rule.source is not None:
+                yield _place(rule.source, rule.span)
     for symbol in (*finding.symbols, *(each.symbol for each in reversed(said))):
         rule = grammar.rules.get(symbol)
         if rule is not None and rule.source is not None:
