@@ -9,7 +9,7 @@ from functools import cached_property
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.publishing.publishing_limits import (
     MAX_BYTES_SHOWN,
     MAX_FIELDS_SHOWN,
@@ -152,7 +152,7 @@ class FindingGroup:
 
     def _step(self, said: RecordedMessage | int) -> TalkStep:
         if isinstance(said, int):
-            return TalkStep("", "", "", f"… {said} messages …")
+            return TalkStep("", "", "", f"… {counted(said, 'message')} …")
         text = (show_data(said.data) if said.data else said.symbol) + beside(said)
         fields = self._fields(said)
         return TalkStep(
