@@ -67,6 +67,7 @@ class Progress:
     silent: int = 0  # sessions in a row without a message
     phase: Phase = Phase.GUIDED
     ended: str = ""  # why, once it has
+    is_broken_off: bool = False  # it could not go on, as the system under test or a command around it has failed
     goal_after: tuple[int, int] | None = None  # messages and sessions when the goal was reached, or the plateau
 
     @property
