@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 import pytest
 from beyond_peers import served, talked
 
 import palaver
+from palaver.navigation.knowledge_exchange import KnowledgeExchange
 from palaver.navigation.refusal_cells import RefusalCells, places_of
 from servers.in_process import StreamSession
 
@@ -143,3 +145,21 @@ def test_the_command_shows_the_view_and_the_reasons(palaver: Any) -> None:
         shown = palaver("talk", "room.fan", "--client", str(port), "--goal", "beyond", "--seed", "1", "--no-run")
     assert re.search(r"refusals [0-9]+ of [0-9]+", shown.text), shown.text
     assert re.search(r"^not covered: [0-9]+ refusals?: ", shown.text, re.MULTILINE), shown.text
+
+
+def test_what_workers_have_refused_is_shared() -> None:
+    ours, theirs = (palaver.talk("pop3", client="1", beyond=0.5, goal="beyond", seed=1) for _ in range(2))
+    here, there = ours.guidance.views.refusals, theirs.guidance.views.refusals
+    assert here is not None
+    assert there is not None
+    exchange, other = KnowledgeExchange(ours.guidance), KnowledgeExchange(theirs.guidance)
+    first, second = islice(here.missing(), 2)
+    here.missing_at(first.place)
+    here.note(*first, cause="")
+    here.note(*second, cause="the session was over")
+    other.add(exchange.take())
+    assert there.reached == here.reached == 1
+    assert there.reasons() == here.reasons()
+    assert exchange.take().counts == other.take().counts == {}
+    ours.close()
+    theirs.close()

@@ -118,6 +118,8 @@ def _counts_of(guidance: Guidance) -> dict[_CountKey, int]:
             counts["message pairs", "covered", *pair] = 1
         for name in ("messages", "spent"):
             counts["message pairs", name] = pairs[name]
+    if guidance.views.refusals is not None:
+        counts |= {("refusals", *key): count for key, count in guidance.views.refusals.counts().items()}
     return counts
 
 
@@ -144,6 +146,9 @@ def _add_counts(guidance: Guidance, counts: Mapping[_CountKey, int]) -> None:
                 views[table].setdefault(row[0], []).append(row[1])
             case "views", ("held" | "failed"):
                 views["constraints"].setdefault(row[0], [0, 0])[table == "failed"] += more
+            case "refusals", _:
+                if guidance.views.refusals is not None:
+                    guidance.views.refusals.add_count(table, row, more)
             case _, "covered":
                 pairs[table].append(row)
             case _:

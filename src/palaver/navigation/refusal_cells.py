@@ -194,6 +194,25 @@ class RefusalCells:
         """The cells that were covered, as JSON can hold them."""
         return [[list(cell.place), cell.kind, cell.message, count] for cell, count in self._judged.items()]
 
+    def counts(self) -> dict[tuple[Any, ...], int]:
+        """All that is counted, for those who share it: differences of it are given to `add_count`."""
+        found: dict[tuple[Any, ...], int] = {("judged", *cell): count for cell, count in self._judged.items()}
+        for cell, causes in self._causes.items():
+            found |= {("causes", *cell, cause): count for cause, count in causes.items()}
+        return found | {("visits", place): count for place, count in self._visits.items()}
+
+    def add_count(self, table: str, row: Sequence[Any], more: int) -> None:
+        """Add what others have counted."""
+        if table == "visits":
+            self._visits[row[0]] += more
+            return
+        cell = RefusalCell(*row[:3])
+        self._tries[cell] += more
+        if table == "judged":
+            self._judged[cell] += more
+        else:
+            self._causes.setdefault(cell, Counter())[row[3]] += more
+
     def add_data(self, data: Sequence[Sequence[Any]]) -> None:
         """Add the cells of another run."""
         for place, kind, message, count in data:
