@@ -21,6 +21,11 @@ def without_colours(text: str) -> str:
     return _COLOURS.sub("", text)
 
 
+def counted(count: int, what: str, many: str = "") -> str:
+    """A number of things, with `many` as the plural if that does not end in s: `1 session`, `2 sessions`."""
+    return f"{count} {what if count == 1 else many or what + 's'}"
+
+
 def printable(text: str) -> str:
     """The text with an escape, as Python writes it, for each character that is not printable. Twice is as once."""
     return _BETWEEN.sub(lambda found: found[0] if found[0].isprintable() else _escaped(found[0]), text)

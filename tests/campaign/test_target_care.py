@@ -129,6 +129,21 @@ def test_a_command_that_fails_ends_the_run_and_is_told(name: str) -> None:
         assert campaign.run().progress.ended == "the command of --reset exited with code 5\n  | no such table"
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--reset", "exit 5"], "stopped: the command of --reset exited with code 5"),
+        (["--restart", "session", "--reset", "touch over", "--start-timeout", "1"], "stopped: "),  # and never listens
+    ],
+)
+def test_a_run_that_could_not_go_on_has_not_passed(palaver: Any, options: list[str], told: str) -> None:
+    palaver.write(talk_fan=SPEC)
+    command = server("1", first="os.path.exists('over') and sys.exit(3)")
+    talked = palaver("talk", "talk.fan", "--target", command, "-n", "3", *options)
+    assert talked.code == 2
+    assert told in talked.text
+
+
 def test_a_teardown_that_fails_is_told_after_the_summary() -> None:
     campaign = talk(server("1"), teardown="exit 6")
     with pytest.raises(TargetError, match="the command of --teardown exited with code 6"):

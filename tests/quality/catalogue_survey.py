@@ -26,6 +26,7 @@ import dns_client_bugs
 import ftp_bugs
 import http_bugs
 import http_server_bugs
+import imap_bugs
 import llm_bugs
 import llm_client_bugs
 import modbus_bugs
@@ -39,12 +40,14 @@ import rest_client_bugs
 import smtp_bugs
 import smtp_client_bugs
 import tftp_bugs
+import websocket_bugs
 
 import palaver
 from palaver.recording.run_writer import record
 from palaver.replaying.live_replay import LiveTarget, recorded_script, replay_live
 from palaver.replaying.offline_replay import replay_offline
 from palaver.replaying.shrinking import ShrinkLimits, shrink
+from palaver.session.findings import show_data
 from servers.common import started
 from servers.dns import small
 from servers.ftp import furnished
@@ -120,6 +123,22 @@ SHORTEST = {
     **{f"llm {bug.name}": 2 * 2 + 1 for bug in llm_bugs.BUGS},  # every third report breaks a rule
     "llm client AnyNumber": 2 * 2,
     "llm client SameSectionTwice": 3 * 2,
+    # The handshake of WebSocket is two messages. Before an end or a mistake there are five exchanges, such as a pong.
+    "websocket OtherProof": 1,
+    "websocket WelcomesAll": 1,
+    "websocket EmptyPongs": 2 + 1,
+    "websocket ForgetsParts": 2 + 4,  # a first part, a ping and its answer, and the last part
+    **{f"websocket Takes{what}": 2 + 5 + 1 for what in ("Unmasked", "Bits", "LongPings", "AnyOrder", "AnyText")},
+    "websocket DecodesParts": 2 + 2,
+    **{f"websocket {name}": 2 + 1 for name in ("MasksEchoes", "LongSizes", "OneTooShort")},
+    "websocket AllIsText": 2 + 3,  # bytes come after a text that was answered
+    "websocket WrongNumber": 2 + 5 + 1,
+    "websocket StaysOpen": 2 + 5 + 2,
+    "websocket GoesOn": 2 + 5 + 2,
+    # It takes 17 messages of IMAP until a mailbox with two letters was made and is open.
+    "imap AnyPassword": 2,
+    "imap PeekMarks": 17 + 3,  # it is looked at, and then asked for what was seen
+    **{f"imap {name}": 17 + 1 for name in ("OneByteMore", "HeadWithoutEnd", "AddsOnly", "OtherTag")},
 }
 
 HERE = Path(__file__).parent
@@ -134,6 +153,8 @@ SMALL_SERVERS = (
     ("modbus", "tcp", 1.0, modbus_bugs),
     ("ntp", "udp", 1.0, ntp_bugs),
     ("http", "tcp", 1.0, http_server_bugs),
+    ("imap", "tcp", 2.0, imap_bugs),
+    ("websocket", "tcp", 1.0, websocket_bugs),
 )
 # Clients say what they have in mind, so there is little to leave out, and they are started for each session.
 # The runs are the limit, not the time: what is reached does not depend on what else the machine does.
@@ -169,6 +190,7 @@ class Survival:
     shrunk: int | None  # messages of it, made small
     shortest: int | None  # of what shows the bug
     parting: str = ""  # why one was not replayed
+    small: tuple[str, ...] = ()  # the messages that are left
 
 
 def client_of(program: str, name: str) -> str:
@@ -321,6 +343,7 @@ def survival_of(bug: PlantedBug, folder: Path) -> Survival:
         shrunk=None if made is None else len(made.messages),
         shortest=SHORTEST.get(bug.name),
         parting=parting,
+        small=() if made is None else tuple(show_data(said.data) for said in made.messages),
     )
 
 

@@ -277,6 +277,6 @@ def test_findings_are_made_small_when_the_run_is_over(palaver: Any) -> None:
         "talk", "echo.fan", "-n", "2", "--seed", "1", "--shrink", "--run", "kept", "sed", "-u", "s/[m-p]/-/"
     )
     assert talked.code == 1
-    assert "finding 1 made small, 1 messages: " in talked.text
+    assert "finding 1 made small, 1 message: " in talked.text
     with palaver_.open_run(palaver.folder / "kept") as run:
         assert run.shrinking(1) is not None

@@ -19,9 +19,10 @@ import palaver as palaver_
 from palaver.addresses import Address
 from palaver.campaign.events import MessageReceived, MessageSent
 from palaver.recording import run_writer
+from palaver.recording.disk_reserve import DiskReserve, noted_facts
 from palaver.recording.records import WireEvent, event_of, row_of
 from palaver.recording.run_reader import RecordedMessage
-from palaver.recording.run_writer import record
+from palaver.recording.run_writer import RunWriter, record
 from palaver.recording.showing import conversations, shown_lines
 from palaver.session.interface import (
     Close,
@@ -230,6 +231,7 @@ def test_a_full_disk_ends_the_run_with_its_summary(palaver: Any) -> None:
     assert "Traceback" not in done.stderr
     with palaver_.open_run(palaver.folder / "kept") as run:
         held = len(run.sessions)
+        assert run.ending.startswith("the run kept cannot be written any more: ")
         assert [session.number for session in run.sessions] == list(range(1, held + 1))
         assert all(session.verdict is not None for session in run.sessions)
         assert all(len(run.messages(session.number)) == 120 for session in run.sessions)
@@ -237,6 +239,47 @@ def test_a_full_disk_ends_the_run_with_its_summary(palaver: Any) -> None:
     assert palaver("talk", "--resume", "kept", "-n", str(held + 1)).code == 0
     with palaver_.open_run(palaver.folder / "kept") as run:
         assert len(run.sessions) == held + 1
+        assert run.ending == f"reached the limit of {held + 1} sessions (-n {held + 1})"
+    assert not (palaver.folder / "kept" / "reserve").exists()
+
+
+def test_the_session_that_fills_the_disk_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full from the second session on, until the room that was kept for that is given back."""
+    given: list[DiskReserve] = []
+
+    def apply(writer: RunWriter, work: Any) -> None:
+        is_of_second = any(row[0] == 2 for statement, rows in work if "INTO sessions" in statement for row in rows)
+        if is_of_second and not given:
+            raise sqlite3.OperationalError("database or disk is full")
+        as_ever(writer, work)
+
+    def give_back(reserve: DiskReserve) -> bool:
+        given.append(reserve)
+        return really_give_back(reserve)
+
+    as_ever, really_give_back = RunWriter._apply, DiskReserve.give_back
+    monkeypatch.setattr(RunWriter, "_apply", apply)
+    monkeypatch.setattr(DiskReserve, "give_back", give_back)
+    campaign = palaver_.talk(palaver_.loads(ECHO), program=["cat"], seed=1, sessions=5)
+    writer = record(campaign, tmp_path / "kept")
+    campaign.run()
+    assert writer.failure.endswith("disk is full")
+    with palaver_.open_run(tmp_path / "kept") as run:
+        assert [session.number for session in run.sessions] == [1, 2]
+        assert run.ending == writer.failure
+
+
+def test_how_a_run_ended_is_noted_where_no_room_is_needed(tmp_path: Path) -> None:
+    reserve = DiskReserve(tmp_path)
+    assert reserve.give_back()
+    assert not reserve.give_back()
+    size = (tmp_path / "reserve").stat().st_size
+    reserve.note({"how": "ended", "reason": "x" * 100_000})
+    assert (tmp_path / "reserve").stat().st_size == size
+    reserve.remove()
+    noted = noted_facts(tmp_path)
+    assert noted["how"] == "ended"
+    assert set(noted["reason"]) == {"x"}
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_the_place_is_told_where_a_changed_spec_parts_from_the_record(tmp_path: 
     result = replay_offline(run, run.findings[0], short)
     assert result.parting.startswith("after 0 messages of ours: <ask> ('ukbcbxzt\\n') cannot be sent now")
     other = palaver_.loads(ECHO.replace("{3}", "{1}"))
-    assert "after 1 messages of ours: " in replay_offline(run, run.findings[0], other).parting
+    assert "after 1 message of ours: " in replay_offline(run, run.findings[0], other).parting
 
 
 def test_a_session_that_was_not_kept_is_told(tmp_path: Path) -> None:

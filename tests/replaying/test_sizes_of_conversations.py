@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import palaver as palaver_
@@ -60,3 +60,13 @@ def test_letters_of_one_case_are_plainer_than_mixed_ones() -> None:
     texts = [str(Tree(each.node)) for each in Simplifier(spec, RandomSource(1)).values(mixed)]
     assert {"DELE 1", "dele 1"} <= set(texts)
     assert simplest.oddness < size_of(mixed).oddness
+
+
+@given(st.binary(min_size=1, max_size=12))
+@example(b"\xff\xb5\xdf")  # in Latin 1, letters with capitals that are elsewhere, or two
+def test_every_value_of_bytes_has_simpler_ones(value: bytes) -> None:
+    spec = palaver_.loads('<start> ::= <value>\n<value> ::= rb"(?s:.){0,12}"\n')
+    message = spec.read_as("<start>", value)
+    assert message is not None
+    for simpler in Simplifier(spec, RandomSource(1)).values(message):
+        assert len(bytes(Tree(simpler.node))) <= len(value)

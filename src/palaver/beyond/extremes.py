@@ -18,6 +18,7 @@ from palaver.beyond.beyond_limits import MAX_FIELD_BYTES
 from palaver.beyond.mutants import MutablePart, Mutant, WrongnessKind, name_of, spliced
 from palaver.compiled import Spec
 from palaver.grammar.symbol_languages import Languages
+from palaver.printable import counted
 from palaver.random_source import RandomSource
 from palaver.regular.language import Language, Unit
 from palaver.regular.words import of_length
@@ -59,7 +60,7 @@ class FieldExtremes:
             number = _NUMBERS[step % len(_NUMBERS)]
             return Mutant(spliced(data, span, number), WrongnessKind.EXTREME, f"{name} is {number.decode()}")
         length = min(_LENGTHS[(2 * step + way) % len(_LENGTHS)], MAX_FIELD_BYTES)
-        return Mutant(spliced(data, span, unit * length), WrongnessKind.EXTREME, f"{name} of {length} bytes")
+        return Mutant(spliced(data, span, unit * length), WrongnessKind.EXTREME, f"{name} of {counted(length, 'byte')}")
 
     def _just_outside(self, data: bytes, span: MutablePart, unit: bytes, step: int) -> Mutant | None:
         language = self._language(span)

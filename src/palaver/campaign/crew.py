@@ -49,6 +49,7 @@ from palaver.campaign.work_units import (
 )
 from palaver.limits import Limit
 from palaver.navigation.guidance import GuidanceNews, Tour, joined
+from palaver.printable import counted
 from palaver.workers.carrier import Carrier, CarrierError, WorkerJoined, WorkerLost, WorkerNews, WorkerSaid
 
 
@@ -272,7 +273,7 @@ class Crew:
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= MAX_WORKERS_LOST:
             raise CarrierError(f"{self._lost_in_a_row} workers were lost before any came to the end of a session")
-        what = f"; what it was holding ({_counted(len(lost), 'session')} at most) is held again" if lost else ""
+        what = f"; what it was holding ({counted(len(lost), 'session')} at most) is held again" if lost else ""
         yield PhaseChanged(self._campaign.clock.now(), 0, f"worker {worker} is gone: {reason}{what}")
 
     def _learn(self, worker: int, news: GuidanceNews) -> None:
@@ -334,7 +335,3 @@ class Crew:
             self._guidance.guided_strategy.is_done = True
             if not self._campaign.progress.ended:
                 yield from self._campaign.check()
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

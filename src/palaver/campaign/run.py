@@ -43,7 +43,7 @@ from palaver.campaign.second_look import SecondLook
 from palaver.campaign.session_factory import SessionFactory
 from palaver.campaign.stopping import Budget, Phase, Progress, SessionRule, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest
-from palaver.campaign.target_care import TargetError
+from palaver.campaign.target_care import TargetError, TargetNotRestarted
 from palaver.campaign.target_findings import HeldSession, ServedSessions, TargetNews, explained
 from palaver.compiled import Spec
 from palaver.known_findings import KnownFindings
@@ -224,8 +224,8 @@ class Campaign:
         except TargetError as error:
             if not progress.sessions and not self.is_time_over:
                 raise
-            is_late = self.is_time_over
-            progress.ended = f"{self._budget.time_is_over}: {error}" if is_late else str(error)  # nothing is lost
+            progress.is_broken_off = not self.is_time_over and not isinstance(error, TargetNotRestarted)
+            progress.ended = f"{self._budget.time_is_over}: {error}" if self.is_time_over else str(error)
         except (KeyboardInterrupt, GeneratorExit) as interruption:
             progress.ended = str(interruption) or "interrupted"  # a signal may have a name
             raise

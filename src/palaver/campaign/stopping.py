@@ -18,6 +18,7 @@ from palaver.campaign.campaign_limits import (
     MIN_RANDOM_MESSAGES,
     MIN_RANDOM_SESSIONS,
 )
+from palaver.printable import counted
 
 if TYPE_CHECKING:  # so that the command line can name the ways to stop without loading the rest
     from palaver.navigation.guidance import Guidance
@@ -66,6 +67,7 @@ class Progress:
     silent: int = 0  # sessions in a row without a message
     phase: Phase = Phase.GUIDED
     ended: str = ""  # why, once it has
+    is_broken_off: bool = False  # it could not go on, as the system under test or a command around it has failed
     goal_after: tuple[int, int] | None = None  # messages and sessions when the goal was reached, or the plateau
 
     @property
@@ -114,13 +116,13 @@ class StopRule(SessionRule):
         if budget.sessions is not None and progress.sessions >= budget.sessions:
             # Earlier findings that are tried first may be more than that.
             more = f" after {progress.sessions}" if progress.sessions > budget.sessions else ""
-            return f"reached the limit of {_counted(budget.sessions, 'session')} (-n {budget.sessions}){more}", ""
+            return f"reached the limit of {counted(budget.sessions, 'session')} (-n {budget.sessions}){more}", ""
         if budget.seconds is not None and seconds >= budget.seconds:
             return budget.time_is_over, ""
         if progress.cut_off and progress.cut_off[-1].ends_run:
             return str(progress.cut_off[-1]), ""  # nobody has come in so long
         if progress.silent >= MAX_SILENT_SESSIONS:
-            return f"no message was sent or received in {progress.silent} sessions in a row", ""
+            return f"no message was sent or received in {counted(progress.silent, 'session')} in a row", ""
         if progress.phase is Phase.GUIDED:
             return self._check_guided(progress)
         if progress.phase is Phase.CHECKING:
@@ -183,18 +185,14 @@ class StopRule(SessionRule):
         goals = self._guidance.further_goals
         more = "".join(f" and {total} {name}" for name, got, total in goals if got >= total)
         rest = "".join(f", and {got} of {total} {name}" for name, got, total in goals if got < total)
-        return f"goal reached after {_so_far(progress)}: all {aim.total} paths{more} are covered{rest}"
+        return f"goal reached after {_so_far(progress)}: all {counted(aim.total, 'path')}{more} are covered{rest}"
 
     def _plateau(self, progress: Progress) -> str:
         aim = self._guidance.goal_progress
         more = "".join(f" and {got} of {total} {name}" for name, got, total in self._guidance.further_goals)
-        seen = f"{aim.reached} of {aim.total} paths{more}"
+        seen = f"{aim.reached} of {counted(aim.total, 'path')}{more}"
         return f"plateau after {_so_far(progress)}: {seen} were seen, the others were not"
 
 
 def _so_far(progress: Progress) -> str:
-    return f"{_counted(progress.messages, 'message')} in {_counted(progress.sessions, 'session')}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+    return f"{counted(progress.messages, 'message')} in {counted(progress.sessions, 'session')}"

@@ -35,7 +35,15 @@ from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
 from palaver.campaign.leak_suspects import LeakSuspects
 from palaver.campaign.memory_trend import MemoryGrowth, MemoryTrend, memory_of, started_by
 from palaver.campaign.side_commands import run_command
-from palaver.campaign.target_care import DIALOGUE, PORT, Restart, TargetCare, TargetError, shell_command
+from palaver.campaign.target_care import (
+    DIALOGUE,
+    PORT,
+    Restart,
+    TargetCare,
+    TargetError,
+    TargetNotRestarted,
+    shell_command,
+)
 from palaver.campaign.target_findings import (
     HUNG_UP,
     MAY_BE_A_CRASH,
@@ -143,7 +151,7 @@ class SystemUnderTest:
         if not self._is_running and self.is_started_by_us:
             if self.starts and self._care.policy is Restart.NEVER:
                 how = "" if self._death is None else f", which {self._death.how},"
-                raise TargetError(f"the system under test{how} is not started again (--restart never)")
+                raise TargetNotRestarted(f"the system under test{how} is not started again (--restart never)")
             self._start_server(ends_at)
         if not self._is_probed:
             self._is_probed = True

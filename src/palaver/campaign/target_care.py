@@ -32,6 +32,10 @@ class TargetError(PalaverError):
     """The program under test cannot be started, or does not do what is needed of it."""
 
 
+class TargetNotRestarted(TargetError):
+    """The program under test has ended, and was not to be started again."""
+
+
 class Restart(Enum):
     """When a server under test is ended and started again."""
 

@@ -2,7 +2,7 @@
 
 0    all that was asked for was done, and nothing was wrong
 1    findings that are not known: a session failed, an input was rejected, too few solutions were found, a crash
-2    wrong use, a wrong spec, or a finding that could not be tried again, as nobody answered
+2    wrong use, a wrong spec, a finding that could not be tried again, as nobody answered, or a run that could not go on
 3    palaver itself failed
 4    undecided: nobody was there to be tested, a session was cut off, or a limit was reached before it was known if an
      input conforms

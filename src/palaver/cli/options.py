@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from palaver import limits
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.solving.solving_limits import DEFAULT_RATES, MAX_NODES, MAX_REPETITIONS, EvolutionRates
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def load_spec(options: dict[str, Any]) -> Spec:
         raise click.UsageError("the spec has warnings, and --warnings-are-errors is given")
     if spec.warnings:
         count = len(spec.warnings)
-        click.echo(f"palaver: {count} warning{'s' * (count > 1)}; see palaver check {' '.join(files)}", err=True)
+        click.echo(f"palaver: {counted(count, 'warning')}; see palaver check {' '.join(files)}", err=True)
     return only_parties(spec, options.get("parties", ()))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from palaver.printable import printable
+from palaver.printable import counted, printable
 
 
 class OutputProgram:
@@ -85,7 +85,8 @@ class OutputProgram:
             click.echo(printable(f"palaver: {self._command[0]}: {finding}"), err=True)
         if self._failed:
             click.echo(
-                f"palaver: {self._command[0]} exited with an error in {self._failed} of {self._runs} runs", err=True
+                f"palaver: {self._command[0]} exited with an error in {self._failed} of {counted(self._runs, 'run')}",
+                err=True,
             )
         return bool(self._findings)
 

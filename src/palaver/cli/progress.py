@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from palaver.printable import counted
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -37,7 +39,7 @@ class ProgressLine:
 
 def shrinking_progress(phase: str, runs: int, messages: int, data: int) -> str:
     """The progress of shrinking, in words."""
-    return f"{phase}: {runs} sessions, {messages} messages, {data} bytes of ours"
+    return f"{phase}: {counted(runs, 'session')}, {counted(messages, 'message')}, {counted(data, 'byte')} of ours"
 
 
 class ProgressBar:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from palaver.comparing.comparing_limits import LATENCY_CLASSES, MAX_SHOWN_MESSAGES
+from palaver.printable import counted
 from palaver.session.findings import Finding, FindingKind, SessionMessage, said_lines
 
 _CLASSES = {
@@ -133,7 +134,7 @@ class Differences:
         yield f"{self.compared} exchanges compared, {self.equal} equal, {len(self._groups)} kinds of differences"
         for group in self.groups:
             minority = ", ".join(self.names[at] for at in group.minority)
-            yield f"difference, {group.count} times: {group.aspect} after {group.name}; minority: {minority}"
+            yield f"difference, {counted(group.count, 'time')}: {group.aspect} after {group.name}; minority: {minority}"
             for name, answer in zip(self.names, group.answers, strict=True):
                 yield f"  {name}: {answer}"
             yield from said_lines(group.example[-MAX_SHOWN_MESSAGES:], "    ")

@@ -19,6 +19,7 @@ from palaver.navigation.navigation_limits import (
 )
 from palaver.navigation.plan_search import PlanningContext
 from palaver.navigation.route_planner import RoutePlanner
+from palaver.printable import counted
 
 
 class Need(NamedTuple):
@@ -44,14 +45,14 @@ class Reason:
 
     def __str__(self) -> str:
         what, attempts, got, histories = self.need
-        details = [f"not seen in {attempts} attempt{'s' * (attempts != 1)}"] if attempts else []
+        details = [f"not seen in {counted(attempts, 'attempt')}"] if attempts else []
         if histories > 1:
             details[0] += f" after {histories} different histories"
         if got:
             more = f" and {len(got) - MAX_NAMES_IN_REASON} more" if len(got) > MAX_NAMES_IN_REASON else ""
             details.append(f"got {', '.join(got[:MAX_NAMES_IN_REASON])}{more}")
         shown = f" ({'; '.join(details)})" if details else ""
-        return f"{self.paths} path{'s' * (self.paths != 1)}; {what}{shown}"
+        return f"{counted(self.paths, 'path')}; {what}{shown}"
 
 
 class ReasonFinder:

@@ -29,6 +29,7 @@ from palaver.navigation.navigation_limits import (
     MAX_TRIES_OF_CELL,
 )
 from palaver.navigation.plan_search import AStar, PlanningContext, PossibleEdges, RoutePlan
+from palaver.printable import counted
 
 # The messages that may be said, without order.
 WrongPlace: TypeAlias = tuple[str, ...]
@@ -146,7 +147,7 @@ class RefusalCells:
         found: Counter[str] = Counter()
         for cell in self.missing():
             found[self._reason(cell)] += 1
-        return [f"{count} refusal{'s' * (count != 1)}: {reason}" for reason, count in found.most_common()]
+        return [f"{counted(count, 'refusal')}: {reason}" for reason, count in found.most_common()]
 
     def _reason(self, cell: RefusalCell) -> str:
         causes = self._causes.get(cell)

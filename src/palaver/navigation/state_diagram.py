@@ -20,6 +20,7 @@ from palaver.navigation.dialogue_states import DiagramState, DialogueStateMachin
 from palaver.navigation.layout import PORT_GAP, Layout, LayoutItem, lay_out
 from palaver.navigation.recorded_views import state_machine_of as state_machine_of
 from palaver.navigation.recorded_views import views_of as views_of
+from palaver.printable import counted
 
 __all__ = [
     "CoverageViews",
@@ -136,14 +137,14 @@ def _state_remark(state: DiagramState, views: CoverageViews | None) -> str:
     if views is None:
         return ""
     count = views.state_counts[state]
-    return f"{state.name}: reached {count} times" if count else f"{state.name}: never reached"
+    return f"{state.name}: reached {counted(count, 'time')}" if count else f"{state.name}: never reached"
 
 
 def _chain_remark(chain: list[DialogueTransition], views: CoverageViews | None) -> str:
     if views is None:
         return ""
     counts = [(_show_move(each.move), views.transition_counts[each]) for each in chain]
-    return "\n".join(f"{name}: {count} times" if count else f"{name}: never" for name, count in counts)
+    return "\n".join(f"{name}: {counted(count, 'time')}" if count else f"{name}: never" for name, count in counts)
 
 
 def _show_move(move: MessageType) -> str:

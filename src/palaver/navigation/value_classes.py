@@ -29,6 +29,7 @@ from palaver.navigation.navigation_limits import (
     MAX_TRIES_OF_CLASS,
 )
 from palaver.navigation.plan_search import AStar, PlanningContext, PossibleEdges, RoutePlan
+from palaver.printable import counted
 from palaver.random_source import RandomSource
 from palaver.regular.charset import drawable
 from palaver.regular.language import Language, Unit
@@ -162,7 +163,8 @@ class ValueClasses:
     def told(self, missing: ValueClass) -> str:
         """A class that was not covered, and how often it was tried, in words."""
         tries = self._tries[missing]
-        return f"{missing} ({f'tried {tries} times' if tries else 'not tried'})"
+        often = f"tried {counted(tries, 'time')}" if tries else "not tried"
+        return f"{missing} ({often})"
 
     def note(self, move: MessageType, node: Node) -> None:
         """Note a message of any party."""

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.publishing.publishing_limits import (
     MAX_BYTES_SHOWN,
     MAX_FIELDS_SHOWN,
@@ -188,7 +188,7 @@ class FindingGroup:
 
     def _step(self, said: RecordedMessage | int) -> TalkStep:
         if isinstance(said, int):
-            return TalkStep("", "", "", f"… {said} messages …")
+            return TalkStep("", "", "", f"… {counted(said, 'message')} …")
         text = show_data(said.data) if said.data else said.symbol
         fields = self._fields(said)
         return TalkStep(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.publishing.finding_groups import FindingGroup
 from palaver.publishing.publishing_limits import MAX_FINDINGS_IN_SUMMARY
 from palaver.publishing.run_report import RunReport
@@ -26,8 +26,8 @@ def _lines(report: RunReport) -> Iterator[str]:
     new = report.with_status("new", "error")
     yield f"### palaver: {report.verdict.value}, {len(new)} new, {len(report.with_status('known'))} known"
     yield ""
-    size = f"{len(report.sessions)} sessions, {sent} messages sent, {received} received, seed {report.run.seed}"
-    yield f"{names}: {size}; ended: {_plain(report.run.ending)}"
+    size = f"{counted(len(report.sessions), 'session')}, {counted(sent, 'message')} sent, {received} received"
+    yield f"{names}: {size}, seed {report.run.seed}; ended: {_plain(report.run.ending)}"
     yield ""
     if report.groups:
         yield "| | problem | times | place |"
@@ -50,7 +50,7 @@ def _lines(report: RunReport) -> Iterator[str]:
         yield ""
         gone, gained = len(comparison.gone), len(comparison.gained)
         found = f"{len(comparison.new)} new, {gone} fixed or not met again, {len(comparison.still_there)} still there"
-        paths = f"{gained} paths gained, {len(comparison.lost)} lost"
+        paths = f"{counted(gained, 'path')} gained, {len(comparison.lost)} lost"
         yield f"Since {_code(str(comparison.before.run.folder))}: {found}; {paths}."
 
 

@@ -24,7 +24,7 @@ from palaver.errors import PalaverError
 from palaver.exporting.conversation import conversation_of
 from palaver.exporting.pcapng import capture
 from palaver.exporting.reproducer import script
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.publishing.curves import coverage_curve, session_strip
 from palaver.publishing.finding_groups import FindingGroup
 from palaver.publishing.publishing_limits import (
@@ -98,21 +98,17 @@ def headline(report: RunReport) -> str:
     """The answer in a line."""
     new = len(report.with_status("new"))
     if report.is_running:
-        return f"Running: {_counted(new, 'new finding')} so far"
+        return f"Running: {counted(new, 'new finding')} so far"
     text = _HEADLINES[report.verdict]
-    return f"{text}: {_counted(new, 'new finding')}" if new and report.verdict is Verdict.FAIL else text
+    return f"{text}: {counted(new, 'new finding')}" if new and report.verdict is Verdict.FAIL else text
 
 
 def summary(report: RunReport) -> str:
     """The size of the run in a line."""
     sent, received = report.messages
     names = ", ".join(PurePath(name).name for name in report.spec_names)
-    size = f"{_counted(len(report.sessions), 'session')}, {sent} messages sent, {received} received"
+    size = f"{counted(len(report.sessions), 'session')}, {counted(sent, 'message')} sent, {received} received"
     return f"{names}: {size}, in {_seconds(report.seconds)}. Ended: {report.run.ending}."
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 @cache

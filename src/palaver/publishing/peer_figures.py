@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palaver.navigation.state_diagram import CoverageViews
+from palaver.printable import counted
 from palaver.recording.run_reader import Run
 from palaver.session.findings import exit_text
 
@@ -61,5 +62,5 @@ def ends(run: Run) -> list[str]:
     told = []
     for count, code in run.target_ends():
         what = "was ended by palaver" if code is None else exit_text(code)
-        told.append(f"{what}: {count} time{'s' * (count != 1)}")
+        told.append(f"{what}: {counted(count, 'time')}")
     return told

@@ -13,3 +13,6 @@ SHARE_MEASURED = 0.01
 BYTES_PER_ROW = 1000
 # A new run gets a name of its own; beyond so many of one second and one spec there is something else wrong.
 MAX_RUNS_OF_ONE_NAME = 1000
+# Room on the disk that a run keeps free for its end, in bytes; so much of it is left for a note of how it ended.
+RESERVE_BYTES = 256 << 10
+RESERVE_LEFT = 4096

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from palaver.recording.disk_reserve import RESERVE_NAME
 from palaver.recording.recording_limits import MAX_RUNS_OF_ONE_NAME
 from palaver.recording.schema import FILE_NAME, RunError, connect_to_read
 
@@ -143,7 +144,7 @@ def is_written(folder: Path) -> bool:
 def remove_files(folder: Path) -> None:
     """Remove the files of a run that holds nothing; and its folder, unless there is more in it."""
     with suppress(OSError):
-        for file in (*folder.glob(f"{FILE_NAME}*"), folder / _LOCK):
+        for file in (*folder.glob(f"{FILE_NAME}*"), folder / _LOCK, folder / RESERVE_NAME):
             file.unlink(missing_ok=True)
         folder.rmdir()
 

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from palaver.compiled import Spec, SpecOrigin, load_again
 from palaver.printable import printable
+from palaver.recording.disk_reserve import noted_facts
 from palaver.recording.records import WireEvent, WireRow, events_of
 from palaver.recording.run_folders import find, is_written
 from palaver.recording.schema import FILE_NAME, RunError, bring_up_to_date, connect, connect_to_read
@@ -141,6 +142,8 @@ class Run:
         self._file = connect_to_read(folder / FILE_NAME)
         self._file.row_factory = sqlite3.Row
         self._facts = {row["name"]: row["value"] or "" for row in self._rows("SELECT * FROM run")}
+        if self._facts.get("how") == "running":
+            self._facts |= noted_facts(folder)
 
     def close(self) -> None:
         """Close the file."""
@@ -159,7 +162,7 @@ class Run:
             raise RunError(f"the run {self.folder} is damaged: {error}") from error
 
     def fact(self, name: str) -> str:
-        """A value of the table `run`; "" if it has none."""
+        """A value of the table `run`; "" if it has none. If the disk was full at its end, that was noted elsewhere."""
         return self._facts.get(name, "")
 
     @property

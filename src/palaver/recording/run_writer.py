@@ -46,6 +46,7 @@ from palaver.campaign.events import (
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
 from palaver.limits import recorded
+from palaver.recording.disk_reserve import DiskReserve
 from palaver.recording.recording_limits import (
     BYTES_PER_ROW,
     MAX_RUN_BYTES,
@@ -117,7 +118,9 @@ class RunWriter:
         if not resumes:
             if place.exists():
                 raise RunError(f"there is a run in {self.folder} already; go on with --resume, or give another place")
+            self._reserve = DiskReserve(self.folder)
             return create(place)
+        self._reserve = DiskReserve(self.folder)
         try:
             file = connect(place)
             bring_up_to_date(file)
@@ -211,15 +214,13 @@ class RunWriter:
         limit = f"; details of sessions without findings were dropped at {self._max_bytes} bytes" * self._is_full
         how = "interrupted" if event.reason == "interrupted" or event.reason.startswith("terminated ") else "ended"
         self._is_over = True
-        self._write_snapshot()
-        self._note(
-            how=how,
-            reason=event.reason + limit,
-            verdict=event.verdict.value,
-            ended=_now(),
-            seconds=repr(self._campaign.seconds),
-            coverage=json.dumps(self._coverage()),
-        )
+        facts = {"how": how, "reason": event.reason + limit, "verdict": event.verdict.value, "ended": _now()}
+        facts["seconds"] = repr(self._campaign.seconds)
+        if not self.failure:
+            self._write_snapshot()
+            self._note(**facts, coverage=json.dumps(self._coverage()))
+        if self.failure and not self._note(**facts):
+            self._reserve.note(facts)
         self.close()
 
     def _coverage(self) -> dict[str, Any]:
@@ -243,6 +244,7 @@ class RunWriter:
         """Write no more."""
         with suppress(sqlite3.Error):
             self._file.close()
+        self._reserve.remove()
         unlock(self.folder, self._lock)
 
     def _write_session(self, event: SessionEnded) -> None:
@@ -303,26 +305,35 @@ class RunWriter:
         for number, _ in numbered:
             del self._open[number]
 
-    def _transact(self, work: Sequence[tuple[str, list[tuple[object, ...]]]]) -> None:
-        if self.failure:
-            return
+    def _transact(self, work: Sequence[tuple[str, list[tuple[object, ...]]]]) -> bool:
+        """Write all of this or nothing; if the disk is full, into the room that was kept for that."""
+        try:
+            self._apply(work)
+        except sqlite3.Error as error:
+            self._fail(error)
+            return self._reserve.give_back() and self._transact(work)
+        return True
+
+    def _apply(self, work: Sequence[tuple[str, list[tuple[object, ...]]]]) -> None:
         try:
             self._file.execute("BEGIN")
             for statement, rows in work:
                 if rows:
                     self._file.executemany(statement, rows)
             self._file.execute("COMMIT")
-        except sqlite3.Error as error:
+        except sqlite3.Error:
             with suppress(sqlite3.Error):
                 self._file.execute("ROLLBACK")
-            self._fail(error)
+            raise
 
-    def _note(self, **values: str) -> None:
+    def _note(self, **values: str) -> bool:
         rows: list[tuple[object, ...]] = [(name, _storable(value)) for name, value in values.items()]
-        self._transact([("INSERT OR REPLACE INTO run VALUES (?, ?)", rows)])
+        return self._transact([("INSERT OR REPLACE INTO run VALUES (?, ?)", rows)])
 
     def _fail(self, error: sqlite3.Error) -> None:
-        self.failure = f"the run {self.folder} cannot be written any more: {error}"
+        self.failure = self.failure or f"the run {self.folder} cannot be written any more: {error}"
+        with suppress(sqlite3.Error):  # the room that is left is for what was not yet written at all
+            self._file.execute("PRAGMA wal_autocheckpoint = 0")
         self._campaign.stop(self.failure)
 
     def _make_room(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, TargetRecord
 from palaver.session.findings import beside, show_all, show_fields
 
@@ -44,7 +44,7 @@ def conversations(run: Run, *, finding: int | None = None, session: int | None =
 def _shrunk(run: Run, number: int) -> Iterator[Conversation]:
     small = run.shrinking(number)
     if small is not None:
-        title = f"finding {number} made small, {len(small.messages)} messages: {small.headline}"
+        title = f"finding {number} made small, {counted(len(small.messages), 'message')}: {small.headline}"
         again = f"reproduced {small.reproduced} of {small.of}" if small.of else "not tried once more"
         remarks = [*small.explanation.splitlines(), f"{again}; {small.reason}"]
         facts = (("finding", number), ("shrunk", True), ("reproduced", small.reproduced), ("of", small.of))
@@ -72,7 +72,7 @@ def _of_session(run: Run, number: int) -> Conversation:
     session = run.session(number)
     how = session.verdict.value if session.verdict else "interrupted"
     findings = [finding for finding in run.findings if finding.session == number]
-    title = f"session {number}: {how}, {session.sent} messages sent, {session.received} received"
+    title = f"session {number}: {how}, {counted(session.sent, 'message')} sent, {session.received} received"
     messages = run.messages(number)
     # What is said of a message stands below it: the session may have gone on.
     below = {
@@ -173,7 +173,8 @@ def as_hexdump(run: Run, shown: Conversation) -> Iterator[str]:
     yield shown.title
     spec = _spec_of(run)
     for at, said in enumerate(shown.messages):
-        yield f"{_time(said.at - shown.began)}  {_who(said)}: {said.symbol}, {len(said.data)} bytes{beside(said)}"
+        size = counted(len(said.data), "byte")
+        yield f"{_time(said.at - shown.began)}  {_who(said)}: {said.symbol}, {size}{beside(said)}"
         is_known = spec is not None and said.symbol in spec.grammar.bodies_with_beyond
         node = None if spec is None or not is_known else next(spec.readings(said.symbol, said.data), None)
         rows = list(_plain_rows(said.data)) if node is None else show_fields(said.data, node, most=None)
@@ -257,17 +258,13 @@ def summary_lines(run: Run) -> Iterator[str]:
     if run.parameters:
         yield f"parameters {', '.join(f'{name}={value}' for name, value in run.parameters.items())}"
     yield f"started {run.fact('started')}, seed {run.seed}, palaver {run.fact('version of palaver')}"
-    yield f"{_counted(len(sessions), 'session')}, {sent} messages sent, {received} received"
+    yield f"{counted(len(sessions), 'session')}, {counted(sent, 'message')} sent, {received} received"
     for goal, covered, total in run.coverage.get("goals", ()):
-        yield f"covered {covered} of {total} paths of {goal}"
+        yield f"covered {covered} of {counted(total, 'path')} of {goal}"
     yield f"ended: {run.ending}"
     findings = run.findings
-    yield f"{_counted(len(findings), 'finding')}" if findings else "no findings"
+    yield f"{counted(len(findings), 'finding')}" if findings else "no findings"
     small = {each.number for each in findings if run.shrinking(each.number)}
     for finding in findings:
         marks = ["made small"] * (finding.number in small) + [f"known: {finding.known}"] * bool(finding.known)
         yield f"  {finding.headline}{''.join(f' ({mark})' for mark in marks)}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

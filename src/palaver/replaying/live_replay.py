@@ -16,7 +16,7 @@ from palaver.compiled import Spec
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.replaying_limits import LEAK_SESSIONS
 from palaver.replaying.run_options import live_campaign, shows_nobody_there
-from palaver.session.findings import SHOWN_LATER, Finding, FindingKind, SessionMessage, problem_of
+from palaver.session.findings import SHOWN_LATER, Finding, FindingKind, SessionMessage, is_same_problem
 from palaver.session.strategy import ScriptedStrategy, ScriptLine
 
 Script: TypeAlias = tuple[ScriptLine, ...]
@@ -59,7 +59,7 @@ class LiveTarget:
     def __init__(self, run: Run, finding: RecordedFinding, spec: Spec | None = None, **options: Any) -> None:
         """`options` are those of `palaver.talk`; others are taken from the run."""
         said = run.messages(finding.session)[: finding.messages]
-        self._problem = problem_of(finding, [each.data for each in said if each.is_ours])
+        self._recorded, self._ours = finding, [each.data for each in said if each.is_ours]
         self.campaign: Campaign = live_campaign(run, finding, spec, **options)
         self._leaking = self._watched_target() if finding.kind is FindingKind.MEMORY else None
         self._listens = finding.kind in SHOWN_LATER
@@ -109,7 +109,7 @@ class LiveTarget:
 
     def _is_wanted(self, finding: Finding) -> bool:
         ours = [said.data for said in finding.messages if said.is_ours]
-        return problem_of(finding, ours) == self._problem
+        return is_same_problem(finding, ours, self._recorded, self._ours)
 
     def _attempt(self, strategy: ScriptedStrategy) -> LiveAttempt:
         wanted = next((each for each in self._found if self._is_wanted(each)), None)

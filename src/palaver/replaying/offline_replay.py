@@ -23,6 +23,7 @@ from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
 from palaver.generation.makers import Steering, ValueSource
 from palaver.matching.forecaster import Forecast, MessageType
+from palaver.printable import counted
 from palaver.random_source import RandomSource
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.run_options import SEEN_OUTSIDE, offline_campaign
@@ -122,7 +123,7 @@ class _Replay:
             else:
                 parting = self._go_on(event)
             if parting:
-                return f"after {self._sent} messages of ours: {parting}"
+                return f"after {counted(self._sent, 'message')} of ours: {parting}"
         return ""
 
     def _compare(self, recorded: Action) -> str:

@@ -12,6 +12,7 @@ from palaver.campaign.campaign_factory import talk
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.printable import counted
 from palaver.recording.run_reader import Run, RunError
 from palaver.replaying.offline_replay import count_again
 from palaver.replaying.run_options import options_of
@@ -32,16 +33,16 @@ def resumed_campaign(
     """
     count = max((session.number for session in run.sessions), default=0)
     if options.get("sessions") is not None and count >= options["sessions"]:
-        raise RunError(f"the run {run.folder} has {count} sessions already; give a larger -n")
+        raise RunError(f"the run {run.folder} has {counted(count, 'session')} already; give a larger -n")
     campaign = talk(spec or run.spec, plans=plans, **options)
-    counted, state = run.snapshot()
+    last, state = run.snapshot()
     sessions = run.sessions
     try:
         if state:
             campaign.guidance.resume_from(state["guidance"])
             campaign.guidance.random_walk.walks.sessions = state["walks"]
         for session in sessions:
-            is_counted = session.number <= counted and session.number not in state.get("open", ())
+            is_counted = session.number <= last and session.number not in state.get("open", ())
             if not is_counted and session.has_details:
                 count_again(run, session.number, campaign)
     except (PalaverError, KeyError, TypeError, ValueError) as error:

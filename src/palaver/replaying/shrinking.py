@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from palaver.matching.forecaster import Forecaster
 from palaver.navigation.guidance import Guidance
+from palaver.printable import counted
 from palaver.random_source import RandomSource
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
 from palaver.replaying.live_replay import LiveAttempt, LiveTarget, Script, Trial, recorded_script
@@ -129,7 +130,7 @@ class Shrinker:
     @property
     def _is_over(self) -> bool:
         if self.progress.runs >= self.limits.runs:
-            self.reason = f"stopped after {self.progress.runs} runs (--runs)"
+            self.reason = f"stopped after {counted(self.progress.runs, 'run')} (--runs)"
         elif self.clock() - self._began >= self.limits.seconds:
             self.reason = f"stopped after {self.limits.seconds:g} s (--time)"
         return bool(self.reason)

@@ -166,7 +166,10 @@ def _simpler_texts(text: str | bytes) -> Iterator[str | bytes]:
     """Shorter and plainer texts, what saves most first."""
     chars = text.decode("latin-1") if isinstance(text, bytes) else text
     plain = "".join(map(_plain, chars))
-    for other in dict.fromkeys((plain, chars.upper(), chars.lower(), *_shorter_texts(chars), *_plainer_texts(chars))):
+    # Of bytes, only ASCII has cases: those of other letters may not be one byte.
+    cases = [text.upper(), text.lower()]
+    in_one_case = [each.decode("latin-1") if isinstance(each, bytes) else each for each in cases]
+    for other in dict.fromkeys((plain, *in_one_case, *_shorter_texts(chars), *_plainer_texts(chars))):
         if other != chars:
             yield other.encode("latin-1") if isinstance(text, bytes) else other
 

@@ -31,10 +31,10 @@ from palaver.campaign.events import (
 )
 from palaver.campaign.run import Campaign
 from palaver.limits import recorded, told
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.reporting.display import LiveDisplay, display_for
 from palaver.reporting.reporting_limits import LINE_EVERY_S, MAX_REASONS, MAX_SHOWN_AT_ONE_PLACE
-from palaver.reporting.status import Status, counted, paths_of
+from palaver.reporting.status import Status, paths_of
 from palaver.session.findings import Finding, Fingerprint, SessionMessage, show_data
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
@@ -169,7 +169,7 @@ class ConsoleReport:
         for reason in reasons[:MAX_REASONS]:
             click.echo(printable(f"not covered: {reason}"))
         if len(reasons) > MAX_REASONS:
-            click.echo(f"not covered: {sum(each.paths for each in reasons[MAX_REASONS:])} more paths")
+            click.echo(f"not covered: {counted(sum(each.paths for each in reasons[MAX_REASONS:]), 'more path')}")
 
     def _show_time(self) -> None:
         """Show whose the time was. It is never the same twice, so it is not on standard output."""

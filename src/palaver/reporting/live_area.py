@@ -9,9 +9,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.reporting.reporting_limits import MAX_BAR_WIDTH
-from palaver.reporting.status import Status, counted
+from palaver.reporting.status import Status
 
 # As wide as the longest label.
 _LABEL = len("findings ")

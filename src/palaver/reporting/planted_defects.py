@@ -10,9 +10,10 @@ import click
 from palaver.campaign.events import CampaignEnded, Event, FindingReported, TargetStarted
 from palaver.campaign.run import Campaign
 from palaver.demo.server import ForgetsItsName, KeepsSender, MailSession, TiresOfGuessing
+from palaver.printable import counted
 from palaver.reporting.display import display_for
 from palaver.reporting.reporting_limits import MAX_MESSAGES_OF_DEFECT
-from palaver.reporting.status import Status, counted, paths_of
+from palaver.reporting.status import Status, paths_of
 from palaver.session.findings import Finding, show_data, show_message
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from palaver.campaign.events import Event, FindingReported, MessageReceived, MessageSent, SessionStarted
 from palaver.campaign.run import Campaign, Phase
 from palaver.navigation.goals import CoverageGoal
+from palaver.printable import counted
 
 
 class Status:
@@ -53,11 +54,6 @@ class Status:
         covered = f"{aim.reached} of {aim.total} {paths_of(aim.goal, guidance.paths.k)}"
         found = counted(self.findings.total(), "finding")
         return f"{self.sessions}, {counted(self.messages, 'message')}, {covered}, {found}"
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things: `1 session`, `2 sessions`."""
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def paths_of(goal: CoverageGoal, k: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from palaver.errors import Undecided
 from palaver.matching.forecaster import MessageType
+from palaver.printable import counted
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, exit_text, show_data
 from palaver.session.interface import Closed, Failed, FailureCause
 from palaver.session.message_text import offset_of
@@ -203,14 +204,14 @@ def out_of_turn(source: DataSource, inbox: Inbox, moves: Sequence[MessageType]) 
 
 def too_long(name: str, inbox: Inbox, moves: Sequence[MessageType], most: int) -> FindingDraft:
     """A message is longer than `most` bytes."""
-    what = f"{name} sent more than {most} bytes without completing a message (--max-message-bytes {most})"
+    what = f"{name} sent more than {counted(most, 'byte')} without completing a message (--max-message-bytes {most})"
     expected = _symbols([move for move in moves if move.sender == name])
     return FindingDraft(FindingKind.LIMIT, what, name, expected, inbox.peek())
 
 
 def too_many(name: str, moves: Sequence[MessageType], most: int) -> FindingDraft:
     """A party has sent more than `most` messages in a row."""
-    what = f"{name} sent more than {most} messages in a row (--max-messages {most})"
+    what = f"{name} sent more than {counted(most, 'message')} in a row (--max-messages {most})"
     return FindingDraft(FindingKind.LIMIT, what, name, _symbols([move for move in moves if move.sender != name]))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.session.fingerprint import Fingerprint as Fingerprint
 from palaver.session.fingerprint import data_again, normalised_data, normalised_text, repeatable, request_names
 from palaver.session.message_text import is_binary, show_place
@@ -118,8 +118,20 @@ class FoundProblem(Protocol):
         """The part that is equal for findings of the same problem."""
 
 
-def problem_of(finding: FoundProblem, ours: Sequence[bytes]) -> tuple[object, ...]:
-    """The facts that are equal if a finding comes again, however it was reached. A note may become a violation."""
+def is_same_problem(one: FoundProblem, ours: Sequence[bytes], other: FoundProblem, theirs: Sequence[bytes]) -> bool:
+    """Return True if two findings are of one problem, however each was reached.
+
+    With each goes what we had said. A word that we have said in one conversation only may stand in both answers, of
+    which one would repeat it then, and the other not; so what we have said in either is left out of both.
+    """
+    return problem_of(one, ours, theirs) == problem_of(other, theirs, ours)
+
+
+def problem_of(finding: FoundProblem, ours: Sequence[bytes], elsewhere: Sequence[bytes] = ()) -> tuple[object, ...]:
+    """The facts that are equal if a finding comes again, however it was reached. A note may become a violation.
+
+    `ours` is what we had said, and `elsewhere` what we had said where it is compared with another.
+    """
     kind, party, *rest, received = finding.fingerprint.problem
     if finding.kind is FindingKind.MEMORY:
         return (kind,)
@@ -132,7 +144,7 @@ def problem_of(finding: FoundProblem, ours: Sequence[bytes]) -> tuple[object, ..
         told_as, rest[-1] = kind_shown(finding.kind, finding.cause, finding.got), ""
         received = finding.got if told_as in _TOLD_APART_BY_DATA else ""
     if received:
-        received = data_again(finding.got[finding.offset or 0 :], repeatable(ours))
+        received = data_again(finding.got[finding.offset or 0 :], b"\0".join(map(repeatable, (ours, elsewhere))))
     return (told_as.label, *rest, received)
 
 
@@ -257,7 +269,10 @@ class Finding:
         who = f"  {self.party or 'got'}: "
         if self.node is not None and is_binary(self.got):
             rows = show_fields(self.got, self.node, self.offset)
-            return [f"{who}{self.node.symbol}, {len(self.got)} bytes  <- here", *(f"    {row}" for row in rows)]
+            return [
+                f"{who}{self.node.symbol}, {counted(len(self.got), 'byte')}  <- here",
+                *(f"    {row}" for row in rows),
+            ]
         if self.offset is None:
             return [f"{who}{show_data(self.got)}  <- here"]
         first, *others = show_place(self.got, self.offset, f"byte {self.offset}{self._of_message}")
@@ -276,7 +291,7 @@ def said_lines(messages: Sequence[SessionMessage], indent: str = "  ") -> list[s
     lines = [printable(f"{indent}{show_message(each)}") for each in messages]
     if len(lines) > 2 * MAX_SHOWN_MESSAGES:
         left_out = len(lines) - 2 * MAX_SHOWN_MESSAGES
-        lines[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"{indent}… {left_out} messages …"]
+        lines[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"{indent}… {counted(left_out, 'message')} …"]
     return lines
 
 

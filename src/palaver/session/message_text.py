@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
+from palaver.printable import counted
 from palaver.session.session_limits import (
     BYTES_PER_ROW,
     MAX_FIELD_ROWS,
@@ -60,7 +61,7 @@ def show_place(data: bytes, offset: int, label: str) -> list[str]:
     shown = data[start : start + MAX_SHOWN_BYTES]
     chars = _characters(shown)
     if not _is_text(chars):
-        return [f"{len(data)} bytes", *_rows(shown, start, offset, label)]
+        return [counted(len(data), "byte"), *_rows(shown, start, offset, label)]
     before, after = "… " if start else "", f" … ({len(data)} bytes)" if len(shown) < len(data) else ""
     quote = _quote(chars)
     ends = list(accumulate(_size(char) for char in chars))

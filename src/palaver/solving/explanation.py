@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from palaver.constraints.checks import Failure
 from palaver.errors import ConversionError
+from palaver.printable import counted
 from palaver.random_source import RandomSource
 from palaver.solving.memetic_search import NearMiss
 from palaver.solving.solutions import Solutions
@@ -37,8 +38,8 @@ class Explainer:
     def explain(self, fuzz: Solutions) -> str:
         """The reason why a run ended before it had as many trees as were wanted."""
         solver = fuzz.solver
-        of_all = "" if fuzz.wanted is None else f" of {fuzz.wanted}"
-        found = f"found only {fuzz.made}{of_all} inputs" if fuzz.made else "no input found"
+        inputs = counted(fuzz.made, "input") if fuzz.wanted is None else f"{fuzz.made} of {fuzz.wanted} inputs"
+        found = f"found only {inputs}" if fuzz.made else "no input found"
         proof = contradiction(self.factory, self.constraints)
         if proof is not None:
             return f"{found}: {_proved(proof)}"

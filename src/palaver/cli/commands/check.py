@@ -11,7 +11,7 @@ from palaver.cli.options import grammar_arguments, grammar_options, no_exec_opti
 from palaver.compiled import Spec, examine
 from palaver.compiled.bundled import spec_files
 from palaver.navigation.coverage import KPaths
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.random_source import RandomSource
 from palaver.solving.explanation import contradiction
 from palaver.spec.diagnostics import Reporter
@@ -51,9 +51,9 @@ def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int
     errors = len(report.errors)
     warnings = len(report.diagnostics) - errors
     if report.diagnostics:
-        click.echo(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+        click.echo(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}")
     if spec is not None:
-        paths = "" if k is None else f", {_counted(KPaths(spec.grammar, k).count(), f'{k}-path')}"
+        paths = "" if k is None else f", {counted(KPaths(spec.grammar, k).count(), f'{k}-path')}"
         click.echo(f"{', '.join(files)}: {summary(spec)}{paths}")
         if verbose and not options["no_exec"]:
             _tell_general_readings(spec, ", ".join(files))
@@ -89,15 +89,11 @@ def summary(spec: Spec) -> str:
     """The size of a spec in one line: the numbers by which specs are compared."""
     analysis, grammar = spec.analysis, spec.grammar
     counts = [
-        _counted(len(grammar.own), "rule"),
-        _counted(len(grammar.constraints) + len(grammar.objectives), "constraint"),
-        _counted(len(analysis.parties), "party", "parties"),
-        _counted(len(analysis.messages), "message"),
-        _counted(spec.python_lines, "line") + " of Python",
+        counted(len(grammar.own), "rule"),
+        counted(len(grammar.constraints) + len(grammar.objectives), "constraint"),
+        counted(len(analysis.parties), "party", "parties"),
+        counted(len(analysis.messages), "message"),
+        counted(spec.python_lines, "line") + " of Python",
         "binary" if spec.is_binary else "text",
     ]
     return ", ".join(counts)
-
-
-def _counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"

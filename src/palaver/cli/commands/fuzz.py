@@ -29,7 +29,7 @@ from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
 from palaver.errors import Rejected, Undecided, Unsolvable
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.solving.solver_factory import SolvingPlan
 from palaver.solving.solving_limits import BUDGET
 from palaver.trees.tree import Tree
@@ -143,7 +143,9 @@ def command(**options: Any) -> int:
             pass  # said below, as `shortfall`
     if options["verbose"]:
         searched = trees.solver.found_by_search
-        click.echo(f"palaver: {trees.made - searched} inputs made by construction, {searched} by search", err=True)
+        click.echo(
+            f"palaver: {counted(trees.made - searched, 'input')} made by construction, {searched} by search", err=True
+        )
     outcome = _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program, refused)
     for error in trees.objective_errors:
         click.echo(str(error), err=True)
@@ -227,7 +229,7 @@ def _out_of_time(made: int, wanted: int | None) -> str | None:
     """Return the remark for a search that only the clock can have ended, too soon."""
     if wanted is None:
         return None if made else "no input found in time (--stop-after-seconds)"
-    return None if made >= wanted else f"found only {made} of {wanted} inputs in time (--stop-after-seconds)"
+    return None if made >= wanted else f"found only {made} of {counted(wanted, 'input')} in time (--stop-after-seconds)"
 
 
 def _conclude(shortfall: str | None, program: OutputProgram | None, refused_seeds: int) -> int:

@@ -9,7 +9,7 @@ import click
 from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.progress import ProgressLine
 from palaver.cli.signals import cause_of
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.recording.run_reader import RecordedFinding, Run, RunError, open_run
 from palaver.session.findings import said_lines
 
@@ -83,7 +83,7 @@ def _offline(run: Run, finding: RecordedFinding, spec: Spec | None) -> int:
 
     result = replay_offline(run, finding, spec)
     if result.is_found:
-        click.echo(f"replayed offline: the same finding, and the same {result.actions} actions before it")
+        click.echo(f"replayed offline: the same finding, and the same {counted(result.actions, 'action')} before it")
         return FINDINGS
     click.echo(printable(f"replayed offline: not the same; {result.parting or 'the session has another end'}"))
     if result.finding is not None:
@@ -149,10 +149,7 @@ def _tell(attempt: LiveAttempt, verbose: bool) -> None:
     for line in said_lines(attempt.messages) if verbose else ():
         click.echo(line)
     if attempt.stuck_at is not None:
-        click.echo(
-            printable(
-                f"not the same: {attempt.stuck_at.symbol} could not be sent after {len(attempt.messages)} messages"
-            )
-        )
+        after = counted(len(attempt.messages), "message")
+        click.echo(printable(f"not the same: {attempt.stuck_at.symbol} could not be sent after {after}"))
     elif not attempt.is_reproduced:
         click.echo("not the same: no finding")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from palaver.printable import printable
+from palaver.printable import counted, printable
 from palaver.recording.run_folders import default_place, remove, runs_in
 from palaver.recording.run_reader import Run, RunError
 
@@ -41,15 +41,11 @@ def _line(folder: Path) -> str:
             sessions = run.sessions
             messages = sum(each.sent + each.received for each in sessions)
             return (
-                f"{folder.name}: {_counted(len(sessions), 'session')}, {_counted(messages, 'message')}, "
+                f"{folder.name}: {counted(len(sessions), 'session')}, {counted(messages, 'message')}, "
                 f"{_findings(run)}, {_size(folder)}; {run.ending}"
             )
     except RunError as error:
         return f"{folder.name}: {error}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _size(folder: Path) -> str:
@@ -95,7 +91,7 @@ def _age(folder: Path) -> timedelta:
 def _findings(run: Run) -> str:
     findings = run.findings
     known = sum(bool(finding.known) for finding in findings)
-    return _counted(len(findings), "finding") + (f" ({known} known)" if known else "")
+    return counted(len(findings), "finding") + (f" ({known} known)" if known else "")
 
 
 def _has_findings(folder: Path) -> bool:

@@ -9,6 +9,7 @@ import click
 from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.progress import ProgressLine, shrinking_progress
 from palaver.cli.signals import cause_of
+from palaver.printable import counted
 from palaver.recording.run_reader import RecordedFinding, Run, RunError, Shrinking, open_run
 from palaver.recording.showing import conversations, shown_lines
 from palaver.session.findings import said_lines
@@ -76,7 +77,9 @@ def command(
     from palaver.replaying.shrinking import ShrinkLimits
 
     if needed > tries:
-        raise click.UsageError(f"a candidate cannot show the finding {needed} times if it is tried {tries} times")
+        raise click.UsageError(
+            f"a candidate cannot show the finding {counted(needed, 'time')} if it is tried {counted(tries, 'time')}"
+        )
     given = {"client": client, "server": server, "target": target}
     place = {name: value for name, value in given.items() if value}
     try:
@@ -120,7 +123,9 @@ def _made_small(run: Run, finding: RecordedFinding, limits: ShrinkLimits, place:
 
 
 def _tell_result(run: Run, finding: RecordedFinding, result: Shrinking) -> None:
-    click.echo(f"{finding.messages} messages became {len(result.messages)} in {result.attempts} sessions")
+    click.echo(
+        f"{counted(finding.messages, 'message')} became {len(result.messages)} in {counted(result.attempts, 'session')}"
+    )
     for line in shown_lines(run, conversations(run, finding=finding.number)[:1], "text"):
         click.echo(line)
 

@@ -481,6 +481,8 @@ def _outcome(campaign: Campaign, writer: RunWriter | None) -> int:
     if campaign.verdict is Verdict.FAIL:
         return FINDINGS
     progress = campaign.progress
+    if progress.is_broken_off:
+        return WRONG_USE
     is_cut = sum(each.ends_run for each in progress.cut_off) == progress.sessions
     if campaign.verdict is Verdict.PASS and is_cut and not progress.received:
         return OUT_OF_TIME  # not one session came to its end, and the peer has said nothing
