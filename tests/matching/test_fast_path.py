@@ -259,7 +259,7 @@ def test_nothing_is_kept_of_a_message_that_nobody_needs() -> None:
         matcher.finish()
         return weakref.ref(matcher)
 
-    kept = [read("[" + ",".join(["[abc,[de],[]]"] * 20) + "]") for _ in range(3 * HOT)]
+    kept = [read("[" + ",".join(["[abc,[de],[]]"] * 4) + "]") for _ in range(3 * HOT)]
     gc.collect()
     assert not any(matcher() for matcher in kept)
 

@@ -118,7 +118,7 @@ def test_a_small_tree_is_found_where_large_ones_are_hopeless(symbol: str) -> Non
 <int> ::= <digit>+
 where eval(str({symbol})) == 10
 """)
-    for seed in range(4):
+    for seed in range(2):
         assert all(eval(str(tree)) == 10 for tree in spec.fuzz(1, seed=seed))
 
 

@@ -10,7 +10,7 @@ from small_worlds import Grammar, Leaf, Named, Quantified, World, derivations, l
 
 import palaver
 
-CASES = 200
+CASES = 100
 
 
 def test_no_false_proof_is_given_and_existing_trees_are_found() -> None:
