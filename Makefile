@@ -9,6 +9,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 USABLE := $(VENV)/.usable
 INSTALLED := $(VENV)/.installed
 
+# Tests start Python hundreds of times, and whoever may not keep bytecode compiles palaver each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 # How many tests run at a time, and what else pytest is told.
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
@@ -18,12 +21,14 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
 
-# Everything that needs no installed server, in a few minutes.
-test: lint types tests
+# Everything that needs no installed server, in a few minutes. Types are checked while tests wait for their peers.
+test: lint
+	+$(MAKE) --no-print-directory --jobs=2 types tests
 
-# Everything. Tests of servers that are not installed are skipped; `make servers` installs them.
+# Everything, and of what is random as much as is worth the time. Tests of servers that are not installed are skipped;
+# `make servers` installs them.
 test-all: lint types
-	$(PYTEST)
+	PALAVER_AT_LENGTH=1 $(PYTEST)
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .

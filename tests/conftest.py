@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from amounts import examples
 from palaver.cli.main import run
 from palaver.reporting import console, display
 from servers.common import ALL_SERVERS, missing, must_all_be_there
@@ -24,7 +25,9 @@ from servers.common import ALL_SERVERS, missing, must_all_be_there
 # How long an example takes says more about what else runs on the machine. Nothing here takes longer than `timeout`.
 # The same examples in every run, so that whoever changes one thing is not told of another. Others are tried with
 # PALAVER_EXPLORE=1, and by the nightly runs.
-settings.register_profile("palaver", deadline=None, derandomize="PALAVER_EXPLORE" not in os.environ)
+settings.register_profile(
+    "palaver", deadline=None, derandomize="PALAVER_EXPLORE" not in os.environ, max_examples=examples(100)
+)
 settings.load_profile("palaver")
 
 

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import palaver as library
+from amounts import examples
 
 REMARKS = (Path(__file__).parent.parent / "spec" / "remarks.txt").read_text()
 CASES = re.findall(r"^=== (.+)\n((?:.*\n)+?)---\n((?:.*\n)+?)(?=\n===|\Z)", REMARKS, re.M)
@@ -134,7 +135,7 @@ def test_binary_junk_is_no_spec(palaver: Any) -> None:
             assert palaver(*command).code == 2
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(PIECES), max_size=30))
 def test_junk_made_of_the_languages_own_pieces_is_refused_or_read(pieces: list[str]) -> None:
     with suppress(library.SpecError):

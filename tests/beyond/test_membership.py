@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.beyond.membership import Membership, Place, prove
 from palaver.beyond.mutants import MAKERS, WrongnessKind, operator_of, spans_of
 from palaver.compiled import Spec
@@ -72,7 +73,7 @@ def test_the_place_of_the_mistake_is_told() -> None:
     assert proof.expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 10**6), st.sampled_from(list(MAKERS)), st.sampled_from(["<put>", "<get>", "<both>"]))
 def test_nothing_that_is_called_wrong_is_accepted_by_the_reference(seed: int, kind: WrongnessKind, symbol: str) -> None:
     node = LINES.random_tree(symbol, RandomSource(seed))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distributed import Client, LocalCluster
 
 import palaver
 from crew import campaign_of
@@ -45,6 +44,8 @@ def news_until(carrier: DaskCarrier, is_enough: Callable[[list[WorkerNews]], boo
 
 
 def test_a_carrier_brings_messages_to_the_workers_of_dask_and_back() -> None:
+    from distributed import LocalCluster  # here, since it takes long, and most who import this file run other tests
+
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
         carrier = DaskCarrier(cluster.scheduler_address, f"{__name__}:echo")
         assert WorkerJoined(1) in news_until(carrier, bool)
@@ -93,6 +94,8 @@ def cluster_by_hand(folder: Path) -> Iterator[tuple[str, Callable[[], subprocess
 
 
 def address_in(place: str) -> str:
+    from distributed import Client
+
     with Client(scheduler_file=place, timeout=30.0, set_as_default=False) as client:
         return str(client.scheduler.address)
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.compiled import Spec
 from palaver.constraints.branch_distance import normalised
 from palaver.constraints.distance import Fitness, compile_distance
@@ -138,7 +139,7 @@ items = st.tuples(st.text("abc", max_size=3), st.integers(0, 12).map(str)).map("
 inputs = st.tuples(st.lists(items, min_size=1, max_size=4).map(",".join), st.sampled_from(["", ";"])).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(constraints, inputs)
 def test_the_distance_is_zero_exactly_where_the_check_passes(constraint: str, data: str) -> None:
     spec = palaver.loads(ITEMS, constraints=[constraint])
@@ -157,7 +158,7 @@ def test_every_kind_of_condition_agrees_with_its_check(constraint: str) -> None:
         assert (measured(tree).distance == 0.0) is (spec.checks[0].failure(tree) is None), data
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from(
         [

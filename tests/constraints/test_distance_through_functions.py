@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.constraints.code_uses import functions_defined_in
 from palaver.constraints.distance import compile_distance
 from palaver.trees.node import Node, NonTerminal
@@ -151,7 +152,7 @@ DISTANCES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(text=texts)
 def test_a_function_is_at_zero_exactly_where_it_returns_what_is_wanted(name: str, text: str) -> None:
     for measure in DISTANCES[name]:

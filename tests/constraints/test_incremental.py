@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.constraints.checks import Check, Failure, compile_check
 from palaver.constraints.incremental import IncrementalChecks
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties
@@ -249,7 +250,7 @@ def alone(snapshot: Snapshot) -> Snapshot:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(cases(), st.booleans())
 def test_incremental_outcomes_equal_those_of_the_checks_on_the_whole_tree(
     case: tuple[str, str, int, list[bool]], can_look_around: bool
@@ -272,7 +273,7 @@ def test_incremental_outcomes_equal_those_of_the_checks_on_the_whole_tree(
             assert monitor.can_recover(check.constraint)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(cases(), st.data())
 def test_evaluating_a_possible_next_message_leaves_the_outcomes_unchanged(
     case: tuple[str, str, int, list[bool]], data: st.DataObject

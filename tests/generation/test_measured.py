@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from palaver.compiled import Spec, loads
 from palaver.generation.makers import SpecCode
 from palaver.generation.measured_derivations import Count, Length, Measure, MeasuredDerivations
@@ -438,7 +439,7 @@ class Derivation:
         return False
 
 
-@settings(max_examples=35, deadline=None)
+@settings(max_examples=examples(35), deadline=None)
 @given(rules=grammars(), seed=st.integers(0, 1000))
 def test_lengths_are_those_of_brute_force_and_draws_have_them(rules: dict[str, Rule], seed: int) -> None:
     lengths, chance, expected = of_rules(rules, Length()), RandomSource(seed), BruteForce(rules, None)
@@ -454,7 +455,7 @@ def test_lengths_are_those_of_brute_force_and_draws_have_them(rules: dict[str, R
                 assert Derivation(rules).is_right(node)
 
 
-@settings(max_examples=35, deadline=None)
+@settings(max_examples=examples(35), deadline=None)
 @given(rules=grammars(), seed=st.integers(0, 1000))
 def test_counts_are_those_of_brute_force_and_draws_have_them(rules: dict[str, Rule], seed: int) -> None:
     counts, chance, expected = of_rules(rules, Count("<b>")), RandomSource(seed), BruteForce(rules, "<b>")
@@ -472,7 +473,7 @@ def test_counts_are_those_of_brute_force_and_draws_have_them(rules: dict[str, Ru
                 assert Derivation(rules).is_right(node)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(rules=grammars(), seed=st.integers(0, 1000), amount=st.integers(0, LIMIT))
 def test_draws_are_repeatable(rules: dict[str, Rule], seed: int, amount: int) -> None:
     for measure in (Length(), Count("<b>")):

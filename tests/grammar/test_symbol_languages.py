@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.grammar.symbol_languages import Languages
 from palaver.matching.matcher import compile_matcher
 from palaver.regular.charset import CharSet
@@ -190,7 +191,7 @@ _PARTS = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(_PARTS, st.text("abc", max_size=6))
 def test_a_language_accepts_just_what_can_be_parsed(body: str, word: str) -> None:
     spec = palaver.loads(f'<start> ::= {body}\n<x> ::= "b" | "ca"\n<y> ::= <x> "a"?\n')
@@ -199,7 +200,7 @@ def test_a_language_accepts_just_what_can_be_parsed(body: str, word: str) -> Non
     assert found.accepts(word) == (spec.read_as("<start>", word) is not None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.sampled_from(["a{2,4}b", "(a|bc){0,3}", "[^a]?b+", "(a*b){2}", "(?i:ab)c"]), st.text("abcAB", max_size=6))
 def test_a_pattern_accepts_just_what_python_says(pattern: str, word: str) -> None:
     assert language(f'r"{pattern}"').accepts(word) == (re.fullmatch(pattern, word) is not None)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.matching.candidates import Candidates
 from palaver.matching.matcher import MatchProgress
 
@@ -29,7 +30,7 @@ def candidates() -> Candidates[str]:
     return Candidates({name: SPEC.matcher(name, whole=False) for name in NAMES})
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.sampled_from(["2", "20", " a", "-a", "\r\n", "220 ", "ä", "x"]), max_size=8))
 def test_each_candidate_answers_as_if_alone(pieces: list[str]) -> None:
     together = candidates()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from naive_dialogue import NUMBER, NUMBERS, History, NaiveDialogue, all_trees, is_derivation, messages_of
 from random_dialogues import STATES, RandomDialogue, number_in
 
+from amounts import examples
 from cost import lines_run
 from palaver.matching.forecaster import MAX_HYPOTHESES, Forecast, Forecaster, MessageType
 from palaver.source import Source
@@ -106,26 +107,26 @@ SEEDS = st.integers(0, 1 << 32)
 
 
 @given(SEEDS)
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(derandomize=True, max_examples=examples(100), deadline=None)
 def test_it_agrees_with_the_definition(seed: int) -> None:
     check_against_the_definition(RandomDialogue(seed), 4)
 
 
 @given(SEEDS)
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(derandomize=True, max_examples=examples(50), deadline=None)
 def test_it_agrees_with_the_definition_of_computed_repetitions(seed: int) -> None:
     check_against_the_definition(RandomDialogue(seed, is_computed=True), 3)
 
 
 @given(SEEDS)
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=examples(30), deadline=None)
 def test_distinguished_symbols_do_not_change_the_forecast(seed: int) -> None:
     dialogue = RandomDialogue(seed)
     check_against_the_definition(dialogue, 3, distinguish=dialogue.states)
 
 
 @given(SEEDS)
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=examples(30), deadline=None)
 def test_with_all_states_distinguished_no_two_hypotheses_have_the_same_tree(seed: int) -> None:
     dialogue = RandomDialogue(seed)
     begin = Forecaster(dialogue.rules, "<start>", bound=number_in, distinguish=dialogue.states).begin()
@@ -135,7 +136,7 @@ def test_with_all_states_distinguished_no_two_hypotheses_have_the_same_tree(seed
 
 
 @given(SEEDS)
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=examples(30), deadline=None)
 def test_with_all_states_distinguished_no_tree_is_lost(seed: int) -> None:
     rules = guarded(RandomDialogue(seed, has_empty=False))
     begin = Forecaster(rules, "<start>", bound=number_in, distinguish=STATES).begin()
@@ -151,7 +152,7 @@ def guarded(dialogue: RandomDialogue) -> dict[str, Expr]:
 
 
 @given(SEEDS)
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=examples(30), deadline=None)
 def test_partial_trees_are_beginnings_of_derivations(seed: int) -> None:
     rules = guarded(RandomDialogue(seed))
     for _, forecast in all_forecasts(Forecaster(rules, "<start>", bound=number_in).begin(), 3):
@@ -160,7 +161,7 @@ def test_partial_trees_are_beginnings_of_derivations(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=examples(30), deadline=None)
 def test_the_latest_message_stands_at_its_path(seed: int) -> None:
     begin = Forecaster(RandomDialogue(seed).rules, "<start>", bound=number_in).begin()
     for history, forecast in all_forecasts(begin, 3):
@@ -369,7 +370,7 @@ def test_the_messages_ahead_become_fewer() -> None:
 
 
 @given(SEEDS, st.booleans())
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(derandomize=True, max_examples=examples(25), deadline=None)
 def test_every_message_that_comes_was_ahead(seed: int, is_computed: bool) -> None:
     dialogue = RandomDialogue(seed, is_computed=is_computed)
     begin = Forecaster(dialogue.rules, "<start>", bound=number_in).begin()

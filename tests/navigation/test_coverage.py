@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.navigation.coverage import Coverage, KPaths
 from palaver.trees.node import Node
 
@@ -52,7 +53,7 @@ def test_an_element_repeated_zero_times_is_in_no_path() -> None:
 
 
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_coverage_equals_that_of_a_naive_walk(seed: int, k: int) -> None:
     spec = palaver.loads(EXPRESSION)
     paths = KPaths(spec.grammar, k)

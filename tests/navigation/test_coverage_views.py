@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.errors import PalaverError
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation import coverage_file
@@ -238,7 +239,7 @@ def alternatives_by_hand(node: Node) -> set[str]:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(derandomize=True, max_examples=examples(60), deadline=None)
 def test_skipping_finished_rules_misses_no_alternative(seed: int) -> None:
     spec = palaver.loads(RULES)
     alternatives = Alternatives(spec.analysis, "<start>")

@@ -12,6 +12,7 @@ from naive_dialogue import NUMBER, NUMBERS
 from random_dialogues import RandomDialogue, number_in
 
 import palaver
+from amounts import examples
 from palaver.errors import PalaverError
 from palaver.matching.forecaster import Forecaster, MessageType
 from palaver.navigation.coverage import Coverage, KPath, KPaths
@@ -36,7 +37,7 @@ def covered_by(coverage: Coverage, states: tuple[int, ...]) -> set[KPath]:
 
 
 @given(seed=st.integers(0, 20_000), k=st.sampled_from([1, 2, 3, 5]), is_computed=st.booleans())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 def test_following_the_map_covers_the_paths_of_the_tree(seed: int, k: int, is_computed: bool) -> None:
     dialogue = RandomDialogue(seed, is_computed=is_computed)
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import palaver
+from amounts import few
 from palaver.campaign.campaign_limits import MAX_MESSAGES_OF_CHECK
 from palaver.campaign.events import SessionEnded, SessionStarted
 from palaver.campaign.run import Campaign
@@ -19,7 +20,7 @@ def run_of(case: str, seed: int, **options: object) -> Campaign:
     return palaver.talk(CASES / f"{case}.fan", program=program, seed=seed, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", few(range(1, 5)))
 def test_what_sessions_at_random_reach_is_reached_before_a_plateau_is_told(seed: int) -> None:
     run = run_of("shelf", seed).run()
     assert run.coverage.covered == run.coverage.total == 64

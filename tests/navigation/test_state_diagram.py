@@ -13,6 +13,7 @@ from naive_dialogue import NUMBER, NUMBERS
 from random_dialogues import RandomDialogue, number_in
 
 import palaver
+from amounts import examples
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.forecaster import Forecast, Forecaster
 from palaver.navigation.dialogue_states import DialogueTransition
@@ -213,26 +214,26 @@ def check_a_step(states: DialogueStateMachine, before: Forecast, move: MessageTy
 
 
 @given(st.integers(0, 1 << 32))
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(derandomize=True, max_examples=examples(60), deadline=None)
 def test_every_walk_is_a_path_in_the_machine(seed: int) -> None:
     check_a_walk(seed, is_computed=False, distinguishes=False)
 
 
 @given(st.integers(0, 1 << 32))
 @example(8628)  # parts in any order, one of which a field makes empty
-@settings(derandomize=True, max_examples=40, deadline=None)
+@settings(derandomize=True, max_examples=examples(40), deadline=None)
 def test_every_walk_is_a_path_in_the_machine_with_any_fields(seed: int) -> None:
     check_a_walk(seed, is_computed=True, distinguishes=False)
 
 
 @given(st.integers(0, 1 << 32))
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(derandomize=True, max_examples=examples(25), deadline=None)
 def test_every_walk_is_a_path_in_the_machine_with_distinguished_states(seed: int) -> None:
     check_a_walk(seed, is_computed=False, distinguishes=True)
 
 
 @given(st.integers(0, 1 << 32))
-@settings(derandomize=True, max_examples=40, deadline=None)
+@settings(derandomize=True, max_examples=examples(40), deadline=None)
 def test_every_transition_can_be_taken(seed: int) -> None:
     """Without computed repetitions, the map allows nothing that the spec does not."""
     dialogue = RandomDialogue(seed)
@@ -343,7 +344,7 @@ def test_text_that_would_be_markup_is_escaped() -> None:
 
 
 @given(st.integers(0, 1 << 32))
-@settings(derandomize=True, max_examples=40, deadline=None)
+@settings(derandomize=True, max_examples=examples(40), deadline=None)
 def test_items_of_a_layout_do_not_overlap(seed: int) -> None:
     random = Random(seed)
     count = random.randint(1, 12)

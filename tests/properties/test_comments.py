@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.grammar.printing import show_expr
 from palaver.source import Source, Span
 from palaver.spec.ast import Choice, Rule, SpecFile
@@ -91,7 +92,7 @@ def read(text: str) -> object:
     return meaning(spec_file)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(specs, st.data())
 def test_a_spec_says_the_same_with_and_without_comments(spec: list[list[str]], data: st.DataObject) -> None:
     pieces = list(chain.from_iterable(spec))

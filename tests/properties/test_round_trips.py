@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.grammar.printing import show_grammar
 from palaver.source import Source
 from palaver.spec.ast import Rule
@@ -14,7 +15,7 @@ from palaver.spec.diagnostics import Reporter
 from palaver.spec.spec_files import parse_spec
 from palaver.trees.node import same_structure
 
-SEVERAL = settings(max_examples=60, deadline=None)
+SEVERAL = settings(max_examples=examples(60), deadline=None)
 
 any_rules = st.one_of(text_rules, binary_rules)
 
@@ -70,7 +71,7 @@ SPECS = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from(SPECS), st.integers(0, 10_000))
 def test_a_generated_tree_with_computed_parts_is_parsed_to_the_same_tree(text: str, seed: int) -> None:
     spec = palaver.loads(text)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import palaver as palaver_
+from amounts import few
 from palaver.testing import run_pair
 
 SPEC = str(Path(palaver_.__file__).parent / "specs" / "smtp_clients.fan")
@@ -72,7 +73,7 @@ def msmtp(mechanism: str, password: str, *to: str) -> str:
 
 
 def smtplib(password: str, *to: str) -> str:
-    return shlex.join([sys.executable, "-c", PYTHON_CLIENT, "{port}", password, *to])
+    return shlex.join([sys.executable, "-I", "-S", "-c", PYTHON_CLIENT, "{port}", password, *to])
 
 
 BOTH = ("b@example.com", "c@example.com")
@@ -125,7 +126,7 @@ def test_nothing_can_be_said_against_the_spec(palaver: Any) -> None:
     assert (checked.code, checked.said) == (0, "")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", few(range(5), 2))
 def test_both_sides_of_the_spec_understand_each_other(seed: int) -> None:
     client, server = run_pair(palaver_.load(SPEC), seed=seed)
     assert client.findings == server.findings == []

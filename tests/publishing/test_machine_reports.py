@@ -10,10 +10,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-import xmlschema
 from junitparser import Failure, JUnitXml, Skipped
 from made_runs import HOSTILE, RIGHT, SHOUT, WRONG_BYTE, WRONG_WORD, run_of
-from sarif_pydantic import Sarif
 
 from palaver.publishing.machine_reports import FORMATS
 from palaver.publishing.run_report import RunReport
@@ -53,6 +51,8 @@ def test_a_reader_of_junit_reads_it_and_the_counts_agree(made: dict[str, Run], n
 
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_a_schema_of_junit_accepts_it(made: dict[str, Run], name: str) -> None:
+    import xmlschema  # here, since it takes long, and most who import this file run other tests
+
     schema, document = xmlschema.XMLSchema(JUNIT), made_as("junit", made[name])
     schema.validate(document)
     for right, wrong in ((' classname="', ' class="'), (' time="', ' time="-1'), (' tests="', ' tests="some')):
@@ -80,6 +80,8 @@ def test_the_names_of_test_cases_do_not_depend_on_the_run(made: dict[str, Run]) 
 
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_a_reader_of_sarif_reads_it(made: dict[str, Run], name: str) -> None:
+    from sarif_pydantic import Sarif
+
     (run,) = Sarif.model_validate_json(made_as("sarif", made[name])).runs
     results = run.results or []
     assert [(result.partial_fingerprints or {})["palaver/v1"] for result in results] == problems(made[name])

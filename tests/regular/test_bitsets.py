@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from palaver.random_source import RandomSource
 from palaver.regular.bitsets import BoundedSums, IteratedSums, TooExpensive, highest, lowest, members, repeated, split
 
@@ -54,7 +55,7 @@ def test_copies_are_shifted_against_each_other(numbers: set[int], distance: int,
     assert found == {number + distance * at for number in numbers for at in range(count)}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sets(st.integers(0, 30), min_size=1, max_size=4), st.integers(0, 5), st.integers(0, 1000))
 def test_items_share_an_amount_so_that_each_gets_one_of_its_own(each: set[int], count: int, seed: int) -> None:
     powers = IteratedSums(BoundedSums(LIMIT), as_mask(each))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from palaver.errors import Undecided
 from palaver.regular.pattern_matching import backtracking_cost, matches_at_all
 from palaver.regular.regex import compile_pattern
@@ -30,7 +31,7 @@ def _wrapped(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.recursive(_ATOMS, _wrapped, max_leaves=8), st.text("aAb\n ", max_size=8))
 def test_sets_of_places_answer_as_re_does(pattern: str, text: str) -> None:
     if not text:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from palaver.regular.charset import ASCII, BYTES, EVERY, CharSet
 from palaver.regular.language import Automaton
 from palaver.regular.regex import PatternError, compile_pattern
@@ -53,7 +54,7 @@ def accepts(automaton: Automaton, text: str) -> bool:
     return state.accepts
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(PLAIN, st.lists(TEXT, max_size=8))
 def test_the_automaton_of_a_plain_pattern_accepts_what_python_matches(pattern: str, texts: list[str]) -> None:
     regex = compile_pattern(pattern)
@@ -62,7 +63,7 @@ def test_the_automaton_of_a_plain_pattern_accepts_what_python_matches(pattern: s
         assert accepts(regex.automaton, text) == (re.fullmatch(pattern, text) is not None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(WIDENED, st.lists(TEXT, max_size=8))
 def test_the_automaton_of_any_pattern_accepts_at_least_what_python_matches(pattern: str, texts: list[str]) -> None:
     try:
@@ -76,7 +77,7 @@ def test_the_automaton_of_any_pattern_accepts_at_least_what_python_matches(patte
         assert accepts(regex.automaton, text) or not matches
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(PLAIN.filter(str.isascii), st.binary(max_size=6))
 def test_bytes_patterns_match_bytes(pattern: str, data: bytes) -> None:
     source = pattern.encode()

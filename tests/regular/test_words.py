@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import islice, product
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import palaver
+from amounts import examples
 from palaver.grammar.symbol_languages import Languages
 from palaver.random_source import RandomSource
 from palaver.regular.charset import CharSet
@@ -69,14 +71,16 @@ _FIELDS = [
 _MOST = {10: 3, 11: 3, 12: 4, 13: 3}  # by the number of characters: how long the enumerated words are
 
 
-def every_word(pattern: str, chars: str, most: int) -> list[str]:
+@cache  # also because whoever only collects tests needs none of them
+def every_word(number: int) -> tuple[str, str, list[str]]:
+    """A field, its characters, and its words by brute force."""
+    body, pattern, chars = _FIELDS[number]
     matches = re.compile(pattern).fullmatch
-    return [
-        "".join(word) for length in range(most + 1) for word in product(chars, repeat=length) if matches("".join(word))
-    ]
+    lengths = range(_MOST.get(len(chars), 6) + 1)
+    every = ("".join(word) for length in lengths for word in product(chars, repeat=length))
+    return body, chars, [word for word in every if matches(word)]
 
 
-_EVERY = [(body, chars, every_word(pattern, chars, _MOST.get(len(chars), 6))) for body, pattern, chars in _FIELDS]
 _LANGUAGES = [language(body) for body, _, _ in _FIELDS]
 
 
@@ -134,7 +138,7 @@ Demand: TypeAlias = tuple[int, tuple[WordCondition, ...], int, int]
 @st.composite
 def demands(draw: st.DrawFn) -> Demand:
     number = draw(st.integers(0, len(_FIELDS) - 1))
-    _, chars, words = _EVERY[number]
+    _, chars, words = every_word(number)
     longest = _MOST.get(len(chars), 6)
     conditions = draw(st.lists(conditions_over(chars, words), max_size=3).map(tuple))
     least = draw(st.integers(0, longest) | st.just(0))
@@ -142,7 +146,7 @@ def demands(draw: st.DrawFn) -> Demand:
     return number, conditions, least, most
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(demands())
 @example((0, (InRange(10, 25, 49), NoneOf(("030", "31"))), 0, 3))
 @example((9, (Contains("ba"), Contains("ab")), 0, 6))
@@ -150,7 +154,7 @@ def test_lengths_counts_and_words_are_those_of_brute_force(
     demand: Demand,
 ) -> None:
     number, conditions, least, most = demand
-    body, _, every = _EVERY[number]
+    body, _, every = every_word(number)
     right = [word for word in every if least <= len(word) <= most and all(keeps(word, each) for each in conditions)]
     words = Words(_LANGUAGES[number], conditions, least, most)
     assert words.is_complete, body
@@ -162,11 +166,11 @@ def test_lengths_counts_and_words_are_those_of_brute_force(
     assert (words.draw(RandomSource(1)) is None) == (not right)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(demands())
 def test_without_a_largest_length_no_length_is_missed(demand: Demand) -> None:
     number, conditions, least, _ = demand
-    _, chars, every = _EVERY[number]
+    _, chars, every = every_word(number)
     known = _MOST.get(len(chars), 6)
     words = Words(_LANGUAGES[number], conditions, least)
     right = {len(word) for word in every if len(word) >= least and all(keeps(word, each) for each in conditions)}
@@ -177,20 +181,20 @@ def test_without_a_largest_length_no_length_is_missed(demand: Demand) -> None:
         assert all(keeps(word, each) for each in conditions)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, len(_FIELDS) - 1), st.integers(0, 6))
 def test_words_of_a_length_are_found_whenever_there_are_any(number: int, length: int) -> None:
-    _, chars, every = _EVERY[number]
+    _, chars, every = every_word(number)
     if length <= _MOST.get(len(chars), 6):
         word = of_length(_LANGUAGES[number], length, RandomSource(3))
         assert word in every if word is not None else all(len(other) != length for other in every)
         assert word is None or len(word) == length
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, len(_FIELDS) - 1), st.sampled_from([2, 8, 10, 16, 256]), st.integers(0, 300))
 def test_a_spelled_number_is_that_number_and_none_is_missed(number: int, base: int, value: int) -> None:
-    found_in, (_, chars, every) = _LANGUAGES[number], _EVERY[number]
+    found_in, (_, chars, every) = _LANGUAGES[number], every_word(number)
     found = list(islice(spelled(found_in, base, value), 100))
     if not are_digits(found_in, base, empty=True):
         return

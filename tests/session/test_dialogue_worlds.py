@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from dialogue_worlds import WRONG, Figures, run
 
+from amounts import AT_LENGTH
+
 
 def check(figures: Figures) -> None:
     troubles = "\n".join(figures.troubles)
@@ -12,10 +14,10 @@ def check(figures: Figures) -> None:
     assert figures.counts["found"] >= 0.99 * figures.counts["changed"] > 0, troubles
 
 
-# Eight seconds of work: on a busy machine, more than the minute that a test has. No clock decides anything in it.
+# Seconds of work: on a busy machine, more than the minute that a test has. No clock decides anything in it.
 @pytest.mark.timeout(600)
 def test_who_is_innocent_is_not_accused_and_who_is_guilty_is() -> None:
-    check(run(specs=12, sessions=24, seed=1))
+    check(run(specs=12, sessions=24, seed=1) if AT_LENGTH else run(specs=6, sessions=12, seed=1))
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from driven_session import ECHO, SERVER, DrivenSession, answered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples, few
 from palaver.session.findings import FindingKind, Verdict
 from palaver.session.interface import Close, Failed, Open
 
@@ -39,7 +40,7 @@ def test_the_server_of_the_same_spec_answers_as_the_constraint_requires() -> Non
 
 
 @given(cuts=st.lists(st.integers(1, 12), max_size=12), seed=st.integers(0, 20))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_pieces_of_any_size_give_the_same_messages(cuts: list[int], seed: int) -> None:
     whole, cut = DrivenSession(seed=seed).open(), DrivenSession(seed=seed).open()
     while not whole.session.is_over:
@@ -260,7 +261,7 @@ where len(*<put>) == 3
 """
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", few(range(5)))
 def test_a_constraint_on_the_end_need_not_hold_before(seed: int) -> None:
     driven = DrivenSession(COUNTED, seed=seed).open()
     while not driven.session.is_over:
@@ -310,7 +311,7 @@ where forall <l> in <letter>: <l>.<from>.<address> != <l>.<recipient>.<to>.<addr
 """
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_our_message_is_right_before_its_state_is_finished(seed: int) -> None:
     driven = DrivenSession(LETTER, seed=seed).open()
     while not driven.session.is_over:

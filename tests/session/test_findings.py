@@ -18,6 +18,7 @@ from test_named_addresses import SPEC as PASSIVE
 from test_named_addresses import refused
 
 import golden
+from amounts import examples
 from palaver.party import ConnectionMode
 from palaver.printable import printable
 from palaver.session.findings import (
@@ -531,7 +532,7 @@ def test_findings_after_requests_of_different_names_are_different() -> None:
     text = '<start> ::= <Client:ask> <Server:answer>\n<ask> ::= <get> | <put>\n<get> ::= "GET\\n"\n<put> ::= "PUT\\n"\n'
 
     def fingerprint(request: bytes) -> Fingerprint:
-        for seed in range(20):
+        for seed in range(examples(20)):
             driven = DrivenSession(text + '<answer> ::= "OK\\n"\n', seed=seed).open()
             if driven.talk() == request:
                 break

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 import palaver
+from amounts import examples
 
 OUTPUTS = 4
 
@@ -112,7 +113,7 @@ def specs(draw: DrawFn) -> str:
 
 
 @pytest.mark.timeout(300)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=specs(), seed=st.integers(0, 1_000))
 def test_every_output_satisfies_every_constraint_and_is_new(text: str, seed: int) -> None:
     spec = palaver.loads(text)

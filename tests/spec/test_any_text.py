@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spec_reading import rules_of_body
 
+from amounts import examples
 from palaver.source import Source, Span
 from palaver.spec.ast import (
     And,
@@ -149,7 +150,7 @@ def places_of_formula(formula: Formula) -> Iterator[Span]:
             yield from places_of_formula(part)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(texts)
 def test_reading_never_raises_and_all_places_lie_within_the_text(text: str) -> None:
     report = Reporter()
@@ -159,7 +160,7 @@ def test_reading_never_raises_and_all_places_lie_within_the_text(text: str) -> N
     assert all(str(diagnostic) for diagnostic in report.diagnostics)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(texts)
 def test_a_constraint_is_read_or_reported(text: str) -> None:
     report = Reporter()
@@ -169,7 +170,7 @@ def test_a_constraint_is_read_or_reported(text: str) -> None:
         assert list(places_of_formula(constraint.formula))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(texts)
 def test_a_rule_body_is_read_or_reported(text: str) -> None:
     report = Reporter()
@@ -179,7 +180,7 @@ def test_a_rule_body_is_read_or_reported(text: str) -> None:
     assert list(map(str, report.diagnostics)) == list(map(str, again.diagnostics))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(
         st.sampled_from(["<a> ::= 0", "x = 1", "where <a>", "setting *", "def f():\n    where = 1", "  <b> ::= 1"])

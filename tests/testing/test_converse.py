@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scenes import ECHO
 
 import palaver
+from amounts import examples
 from palaver.session.engine import Timeouts
 from palaver.session.findings import Verdict
 from palaver.testing import MemoryNetwork, SessionPair, SocketNetwork, Wire, in_pieces, run_pair
@@ -71,7 +72,7 @@ def test_two_sessions_of_one_spec_talk_to_the_end(name: str, wire: Wire, seed: i
 
 
 @given(text=dialogues(), wire=wires(), seed=st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_two_sessions_of_any_clear_spec_talk_to_the_end(text: str, wire: Wire, seed: int) -> None:
     spec = palaver.loads(text)
     pairs = {"Client": "Server"}

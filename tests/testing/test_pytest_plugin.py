@@ -38,9 +38,10 @@ socketserver.ThreadingTCPServer.allow_reuse_address = True
 with socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Echo) as server:
     server.serve_forever()
 """
-# The plugin as it is installed; where it is not installed again since it is there, by its name.
+# The plugin by its name, and without all others that are installed here: to load them takes longer than the tests.
+PLUGIN = ["-p", "palaver.pytest_plugin"]
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 IS_INSTALLED = any(each.name == "palaver" for each in entry_points(group="pytest11"))
-PLUGIN = [] if IS_INSTALLED else ["-p", "palaver.pytest_plugin"]
 
 
 class Project:
@@ -57,9 +58,11 @@ class Project:
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
 
-    def pytest(self, *arguments: str) -> tuple[int, str]:
-        words = [sys.executable, "-m", "pytest", *PLUGIN, "-rs", "-p", "no:randomly", *arguments]
+    def pytest(self, *arguments: str, as_installed: bool = False) -> tuple[int, str]:
+        plugin = [] if as_installed and IS_INSTALLED else PLUGIN
+        words = [sys.executable, "-m", "pytest", *plugin, "-rs", "-p", "no:randomly", *arguments]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        kept |= {} if as_installed else ALONE
         done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False, env=kept)
         return done.returncode, done.stdout + done.stderr
 
@@ -101,7 +104,7 @@ def test_a_wrong_server_fails_the_tests_of_what_is_wrong_and_only_those_are_run_
 @pytest.mark.slow
 def test_with_xdist_one_worker_holds_the_run_for_all(project: Project) -> None:
     project.answer("(print(file=open('answers', 'a')), line)[1]")
-    said = project.pytest("-n", "2")[1]
+    said = project.pytest("-n", "2", as_installed=True)[1]
     assert f"{TESTS} passed" in said
     assert (project.folder / "answers").read_text() == "\n" * 12  # in four sessions of three exchanges
 
@@ -190,5 +193,5 @@ def test_nothing_was_imported():
 def test_who_does_not_use_it_does_not_notice_it(project: Project) -> None:
     (project.folder / "echo.fan").unlink()
     project.write("test_mine.py", UNRELATED)
-    code, said = project.pytest()
+    code, said = project.pytest(as_installed=True)
     assert code == 0, said

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tree_strategies import aligned_parts, bit_parts, bits, byte_parts, deep, node, octets, parts, text_parts
 
 import palaver
+from amounts import examples
 from palaver.errors import ConversionError
 from palaver.trees.lazy import LazyNode, unexpanded_data, without_lazy_nodes
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties, new, part_at, replace_at, same_structure
@@ -181,7 +182,7 @@ questions = st.one_of(
 )
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(anything, anything, st.integers(0, 999), st.lists(questions, min_size=1, max_size=8))
 def test_a_tree_with_lazy_nodes_answers_every_question_as_its_plain_twin_does(
     part: Node, other_part: Node, number: int, asked: list[Any]
