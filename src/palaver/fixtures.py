@@ -33,7 +33,7 @@ class FixtureError(PalaverError):
 
 @dataclass(frozen=True)
 class Fixture:
-    """What the server of a spec needs, with the parameters of that spec."""
+    """The files that the server of a spec needs, with the parameters of that spec."""
 
     folder: Path
     spec: Spec

@@ -7,11 +7,10 @@ implementation resolve to palaver's own classes; that tool need not be installed
 
 from __future__ import annotations
 
-import ast
 import builtins
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,7 +74,8 @@ class RandomTurn:
 class Namespace:
     """The globals of one spec, and its `random`."""
 
-    def __init__(self, code: Iterable[ast.AST], folders: Sequence[Path], file: str) -> None:
+    def __init__(self, used: Set[str], folders: Sequence[Path], file: str) -> None:
+        """Make the globals of code that uses these names, and may import modules from these folders."""
         self.parties = party.PartyNames()
         self._random = Random(0)
         self.active = RandomTurn(RandomSource(0), self._random.getstate())  # the run that draws from `random` now
@@ -89,7 +89,7 @@ class Namespace:
             "__builtins__": {**vars(builtins), "__import__": self._importer},
             **reference,
             "set_program_command": self._set_program_command,
-            **_unimported(code),
+            **_unimported(used),
         }
         self.program: tuple[str, ...] | str | None = None  # the command a spec wants to test with `In` and `Out`
         self.program_speaks_text = True
@@ -176,9 +176,8 @@ def _absent(name: str) -> type:
     return _Absent(name, (), {})
 
 
-def _unimported(code: Iterable[ast.AST]) -> dict[str, Any]:
-    """The modules and names that the code uses as if they had been imported; others are not even loaded."""
-    used = {node.id for tree in code for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def _unimported(used: Set[str]) -> dict[str, Any]:
+    """The modules and names that are used as if they had been imported; others are not even loaded."""
     modules = {name: import_module(name) for name in _UNIMPORTED if name in used}
     return modules | {name: getattr(import_module(home), name) for name, home in _TYPING_NAMES.items() if name in used}
 

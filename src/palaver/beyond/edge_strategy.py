@@ -31,7 +31,7 @@ class EdgeStrategy:
 
     @property
     def steering(self) -> Steering | None:
-        """That of the other strategy."""
+        """The one of the other strategy."""
         return self._strategy.steering
 
     @property

@@ -45,7 +45,7 @@ class JudgedMessage(NamedTuple):
 
 
 class RefusalRules:
-    """What `<beyond>` says to the parties that we play."""
+    """The rules of `<beyond>` for the parties that we play."""
 
     def __init__(self, spec: Spec, ours: Collection[str], chance: RandomSource) -> None:
         self.spec = spec
@@ -130,7 +130,7 @@ class RefusalRules:
     def judge(
         self, sender: str, data: bytes, moves: Sequence[MessageType], broken: str | None = None
     ) -> JudgedMessage | None:
-        """What is wrong about a message, where these messages may be said; None if nothing is known to be.
+        """The fault of a message, where these messages may be said; None if none is known.
 
         If it would be a message of the session, `broken`, but for a constraint, an alternative about that very message
         decides first: whoever says what may answer it when it is wrong means the constraints on it.

@@ -1,4 +1,4 @@
-"""What goes wrong below messages: how connections break, and how segments are cut.
+"""Faults below messages: how connections break, and how segments are cut.
 
 A stream may be cut into segments anywhere, so a right message in pieces, or two in one segment, is right, and the
 session goes on with the usual verdicts. So it does beside a second connection. A connection that breaks ends its

@@ -175,7 +175,7 @@ def _ending(
     system: SystemUnderTest | None,
     folder: ExitStack,
 ) -> Callable[[], None]:
-    """What remains to be done at the end of a campaign."""
+    """Everything that remains to be done at the end of a campaign."""
 
     def at_end() -> None:
         # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
@@ -211,7 +211,7 @@ def _setup(
 
 
 def _in_folder(*given: Any) -> tuple[ExitStack, tuple[Any, ...]]:
-    """What the system under test is told, with a folder of its own in the place of `{dir}`; and what removes that."""
+    """Values for the system under test, with a folder of its own in the place of `{dir}`; and what removes that."""
     stack = ExitStack()
     if names_folder(given):
         given = in_folder(given, stack.enter_context(TemporaryDirectory(prefix="palaver-")))

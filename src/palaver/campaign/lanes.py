@@ -38,7 +38,7 @@ from palaver.transport.driver import Driver, Switchboard, SwitchboardLine
 
 
 class LanePause(Enum):
-    """Where a course pauses."""
+    """A place where a course pauses."""
 
     READY = "others may have their turn"
     WAITING = "nothing can be done before something happens"

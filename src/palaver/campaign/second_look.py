@@ -126,7 +126,7 @@ class SecondLook:
     def _joint(
         self, lane: SessionLane, doubtful: list[Finding], found: list[Finding] | None
     ) -> Callable[[Finding], list[Finding]]:
-        """How to tell that the program ended while several sessions went on: with the one that causes it alone."""
+        """A function that tells the end of the program in several sessions: once, with the one that causes it alone."""
         crash = lane.crash
         if crash is None or not any(finding.kind in _PROGRAM_ENDED for finding in doubtful):
             return lambda finding: [finding]

@@ -30,7 +30,7 @@ def shared_variables(modules: Sequence[ast.Module]) -> list[str]:
 
 
 def _run_at_load(module: ast.Module) -> set[ast.AST]:
-    """What runs before any session: decorators, and functions that are called only outside of functions."""
+    """Code that runs before any session: decorators, and functions that are called only outside of functions."""
     defined = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     decorators = {name for node in defined for each in node.decorator_list for name in _mentioned(each)}
     outside = {name for node in module.body if isinstance(node, ast.Expr) for name in _mentioned(node)}

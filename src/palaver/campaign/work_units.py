@@ -122,7 +122,7 @@ def wire_tuple(at: float, each: Input | Action | Turn) -> WireTuple:
 
 
 def wire_of(sent: Iterable[WireTuple]) -> Iterator[tuple[float, Input | Action | Turn]]:
-    """What happened, and when it was seen."""
+    """An event, and when it was seen."""
     for at, number, *values in sent:
         yield at, _WIRE[number](*values)
 

@@ -66,7 +66,7 @@ class UnitRule(SessionRule):
 
 @dataclass(slots=True)
 class _Collected:
-    """What has happened in a session that goes on."""
+    """The events so far of a session that goes on."""
 
     events: EventPacker = field(default_factory=EventPacker)
     wire: list[WireTuple] = field(default_factory=list)

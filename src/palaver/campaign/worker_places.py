@@ -1,4 +1,4 @@
-"""Where the sessions of a campaign are held: here, by processes, or by the workers of a cluster."""
+"""The places where the sessions of a campaign are held: here, by processes, or by the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palaver.campaign.run import Campaign
 from palaver.campaign.stopping import Until
 from palaver.campaign.target_care import FOLDER, PORT
-from palaver.workers.carrier import Carrier
-from palaver.workers.processes import ProcessCarrier
+
+if TYPE_CHECKING:
+    from palaver.workers.carrier import Carrier
 
 # What only the one who coordinates workers needs to know, or tells them otherwise.
 _OF_COORDINATOR = (
@@ -67,6 +68,8 @@ class WorkerPlaces:
     def carrier(self, entry: str) -> Carrier:
         """Start the workers, or find them. :raises CarrierError: there are none"""
         if self.cluster is None:
+            from palaver.workers.processes import ProcessCarrier  # only here: most runs need no processes
+
             return ProcessCarrier(self.workers, entry)
         from palaver.workers.dask_cluster import DaskCarrier  # only here: it need not be installed
 

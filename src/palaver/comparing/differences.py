@@ -147,7 +147,7 @@ def _is_far(answers: Sequence[str]) -> bool:
 
 
 def _operator(name: str) -> str:
-    """What was wrong without the values of its parts, so that alike ones are one group."""
+    """A fault without the values of its parts, so that alike ones are one group."""
     kind, colon, rest = name.partition(": ")
     if not colon:
         return name

@@ -20,7 +20,14 @@ from palaver.namespace import Namespace
 from palaver.source import Source, Span
 from palaver.spec.ast import Bound, Expression, Rule, SpecFile
 from palaver.spec.diagnostics import Reporter
-from palaver.spec.python_code import NOT_RUN, SPEC_CODE_RAISES, compile_expression, describe_error, is_constant
+from palaver.spec.python_code import (
+    NOT_RUN,
+    SPEC_CODE_RAISES,
+    compile_expression,
+    describe_error,
+    is_constant,
+    nodes_of,
+)
 from palaver.spec.spec_files import load_files, load_texts, parse_constraint, parse_spec, with_parameters
 from palaver.spec.traversal import computed_bounds, expressions_of, map_bounds
 
@@ -141,17 +148,21 @@ def _build(
     if start and not start.startswith("<"):
         start = f"<{start}>"
     grammar = lower(files, report, start=start, stdlib=stdlib, extra=extra, assumed=assumed)
-    namespace = Namespace(_all_code(files, grammar), _folders(files), files[-1].source.name if files else "<string>")
+    rules = (*grammar.rules.values(), *grammar.beyond.values())
+    bounds = {rule.symbol: found for rule in rules if (found := computed_bounds(rule.body))}
+    code = {id(python): nodes_of(python) for python in _all_code(files, grammar, bounds)}
+    used = {node.id for nodes in code.values() for node in nodes if isinstance(node, ast.Name)}
+    namespace = Namespace(used, _folders(files), files[-1].source.name if files else "<string>")
     if not run_python:
         namespace.names[NOT_RUN] = True
     ran = run_python and not report.errors and _run_python(files, namespace, report)
     if ran:
-        grammar = _fold_bounds(grammar, namespace, report)
+        grammar = _fold_bounds(grammar, bounds, namespace, report)
     analysis = Analysis(grammar)
     for name in analysis.parties:
         namespace.names.setdefault(name, namespace.parties.named(name))
     if ran:
-        report_undefined_names(files, grammar, namespace, report)
+        report_undefined_names(files, analysis, code, namespace, report)
     check_grammar(analysis, report, party_classes=namespace.party_classes if ran else None, is_whole=could_be_read)
     if report.errors:
         return None
@@ -167,11 +178,13 @@ def _names_in_broken_text(files: Sequence[SpecFile]) -> frozenset[str]:
     return frozenset(f"<{name}>" for name in found)
 
 
-def _all_code(files: Sequence[SpecFile], grammar: Grammar) -> Iterator[ast.AST]:
+def _all_code(
+    files: Sequence[SpecFile], grammar: Grammar, bounds: Mapping[str, Sequence[Expression]]
+) -> Iterator[ast.AST]:
     for file in files:
         yield file.python
+    yield from (bound.python for found in bounds.values() for bound in found)
     for rule in (*grammar.rules.values(), *grammar.beyond.values()):
-        yield from (bound.python for bound in computed_bounds(rule.body))
         if rule.generator is not None:
             yield rule.generator.python
     for constraint in grammar.all_constraints:
@@ -212,8 +225,12 @@ def _crash_span(source: Source, error: BaseException) -> Span:
     return Span(start, start + len(text.strip()))
 
 
-def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Grammar:
+def _fold_bounds(
+    grammar: Grammar, bounds: Mapping[str, Sequence[Expression]], namespace: Namespace, report: Reporter
+) -> Grammar:
     """Bounds that are constant expressions become numbers; the others are computed for each repetition."""
+    if not any(is_constant(bound) for found in bounds.values() for bound in found):
+        return grammar
     known: dict[Expression, int] = {}  # `{n}` is one expression, and both bounds
 
     def fold(bound: Bound) -> Bound:
@@ -232,7 +249,7 @@ def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Gr
     def folded(rules: Mapping[str, Rule]) -> Mapping[str, Rule]:
         return MappingProxyType(
             {
-                name: replace(rule, body=map_bounds(rule.body, fold)) if any(computed_bounds(rule.body)) else rule
+                name: replace(rule, body=map_bounds(rule.body, fold)) if name in bounds else rule
                 for name, rule in rules.items()
             }
         )

@@ -7,14 +7,14 @@ than to warn of a good one.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
-from palaver.grammar.ir import Grammar
+from palaver.grammar.analysis import Analysis
 from palaver.namespace import Namespace
 from palaver.source import Source, Span
 from palaver.spec.ast import Expression, Quantified, SpecFile
 from palaver.spec.diagnostics import Reporter, did_you_mean
-from palaver.spec.traversal import computed_bounds, expressions_of, walk_formula
+from palaver.spec.traversal import expressions_of, walk_formula
 
 # With these, code can define names that do not occur in it.
 _HIDDEN_DEFINITIONS = frozenset(("globals", "exec", "eval", "vars", "setattr"))
@@ -25,24 +25,34 @@ _BINDING = frozenset(("Name", "arg", "FunctionDef", "AsyncFunctionDef", "ClassDe
 _BINDING |= frozenset(("MatchAs", "MatchStar", "MatchMapping", "Global", *_TYPE_PARAMETERS))
 
 
-def report_undefined_names(files: Sequence[SpecFile], grammar: Grammar, namespace: Namespace, report: Reporter) -> None:
-    """Warn of each undefined name, where it is used. The spec's own code has run in the namespace."""
+def report_undefined_names(
+    files: Sequence[SpecFile],
+    analysis: Analysis,
+    code: Mapping[int, Sequence[ast.AST]],
+    namespace: Namespace,
+    report: Reporter,
+) -> None:
+    """Warn of each undefined name, where it is used. The spec's own code has run in the namespace.
+
+    `code` has the nodes of each syntax tree, by its id.
+    """
     # A file can be included more than once.
-    modules = {id(file): (file.source, list(ast.walk(file.python))) for file in files}.values()
+    modules = {id(file): (file.source, code[id(file.python)]) for file in files}.values()
     if any(name.id in _HIDDEN_DEFINITIONS for _, nodes in modules for name in _names(nodes)):
         return
     known = {*namespace.names, *namespace.names["__builtins__"]}
     for source, nodes in modules:
-        _report(nodes, source, known, report)
-    for expression, variables in _expressions(grammar):
-        bound = {mention.name for mention in expression.mentions} | known | set(variables)
-        _report(list(ast.walk(expression.python)), expression.source, bound, report)
+        _report(nodes, source, known, (), report)
+    for expression, variables in _expressions(analysis):
+        local = [*(mention.name for mention in expression.mentions), *variables]
+        _report(code[id(expression.python)], expression.source, known, local, report)
 
 
-def _expressions(grammar: Grammar) -> Iterator[tuple[Expression, list[str]]]:
+def _expressions(analysis: Analysis) -> Iterator[tuple[Expression, list[str]]]:
     """All expressions with selectors, each with the Python names that quantifiers around it may bind."""
-    for rule in grammar.rules.values():
-        yield from ((bound, []) for bound in computed_bounds(rule.body))
+    grammar = analysis.grammar
+    for name, rule in grammar.rules.items():
+        yield from ((bound, []) for bound in analysis.computed_bounds.get(name, ()))
         if rule.generator is not None:
             yield rule.generator, []
     for constraint in grammar.all_constraints:
@@ -52,10 +62,13 @@ def _expressions(grammar: Grammar) -> Iterator[tuple[Expression, list[str]]]:
     yield from ((objective.expression, []) for objective in grammar.objectives)
 
 
-def _report(nodes: Sequence[ast.AST], source: Source, known: Collection[str], report: Reporter) -> None:
-    bound = set(_bound_in(nodes))
-    for name in _names(nodes):
-        if isinstance(name.ctx, ast.Load) and name.id not in known and name.id not in bound:
+def _report(nodes: Sequence[ast.AST], source: Source, known: Set[str], local: Sequence[str], report: Reporter) -> None:
+    unknown = [name for name in _names(nodes) if name.id not in known and isinstance(name.ctx, ast.Load)]
+    if not unknown:
+        return
+    bound = {*_bound_in(nodes), *local}
+    for name in unknown:
+        if name.id not in bound:
             start = _offset(source, name.lineno, name.col_offset)
             message = f"the name {name.id} is not defined, so using it raises NameError"
             candidates = (other for other in (*known, *bound) if other.isascii() and not other.startswith("_"))

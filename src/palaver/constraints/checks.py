@@ -8,10 +8,10 @@ a failure with the exception.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import isnan
-from typing import Any, TypeAlias, assert_never
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from palaver.constraints.constraints_limits import MAX_SHOWN_VALUE
 from palaver.constraints.folds import first_breach
@@ -48,8 +48,7 @@ from palaver.trees.values import value_of
 Value: TypeAlias = "Tree | list[Tree] | int"
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A leaf that does not hold, the values it saw, and the exception if it raised one."""
 
     leaf: Expression
@@ -75,7 +74,7 @@ class Failure:
             return None
         lists = {mention: value for mention, value in self.values if isinstance(value, list)}
         found = first_breach(self.leaf, names, lists)
-        return None if found is None else (replace(self, values=(), states=found.states), found.node)
+        return None if found is None else (self._replace(values=(), states=found.states), found.node)
 
     def diagnose(self) -> Diagnostic:
         """The failure, shown at its place in the spec."""

@@ -145,11 +145,11 @@ def _whole_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNode
     def find(root: Tree) -> FoundNodes:
         if root.parent is not None:
             return _found(root, leads, sources=True)[symbol]
-        caches = root.caches
-        found = caches.found
-        if found is None or symbol not in found:
-            found = caches.found = _found(root, leads, sources=True)
-        return found[symbol]
+        caches = root.caches or root.make_caches()
+        if (nodes := caches.found.get(symbol)) is None:
+            caches.found = found = _found(root, leads, sources=True)
+            nodes = found[symbol]
+        return nodes
 
     return find
 
@@ -160,7 +160,7 @@ def _inner_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNode
     together = _Leads(analysis.sought_inside | {symbol}, analysis.below)
 
     def find(tree: Tree) -> FoundNodes:
-        caches = tree.caches
+        caches = tree.caches or tree.make_caches()
         found = caches.found_inside
         if found is None:
             found = caches.found_inside = _found(tree, alone, sources=False)
@@ -182,9 +182,12 @@ def _found(root: Tree, leads: _Leads, *, sources: bool) -> dict[str, FoundNodes]
         if not isinstance(node, Node):
             continue
         name = node.symbol
-        if name in every and type(node) is not BegunNode:
-            every[name].append(tree)
-            is_partial = is_partial or isinstance(node, OpenNode)
+        if name in every:
+            if not isinstance(node, OpenNode):
+                every[name].append(tree)
+            elif type(node) is not BegunNode:
+                every[name].append(tree)
+                is_partial = True
         if leads[name]:
             extend(reversed(tree.children))
         if sources and node.sources:

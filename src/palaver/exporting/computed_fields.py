@@ -117,7 +117,7 @@ def _is_equation(clause: Clause) -> bool:
 
 
 def _places(root: Tree) -> Iterator[tuple[TreePath, ByteRange]]:
-    """Where the nodes of a message stand."""
+    """The places of the nodes of a message."""
     stack = [(root, 0)]
     while stack:
         tree, start = stack.pop()

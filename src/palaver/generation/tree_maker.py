@@ -90,11 +90,12 @@ class TreeMaker:
             makers = self._steered_makers
             steering.begin()
             run.steering, run.state = steering, steering.state
-        if symbol not in self._shallow:
+        is_shallow = self._shallow.get(symbol)
+        if is_shallow is None:
             is_shallow = self._follows_the_grammar and self._task.is_shallow(symbol, MAX_SHALLOW_PARTS)
             self._shallow[symbol] = is_shallow
         try:
-            if self._shallow[symbol]:
+            if is_shallow:
                 node = makers[symbol](run)
             else:
                 with deep_calls():

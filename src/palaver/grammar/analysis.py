@@ -35,6 +35,7 @@ from palaver.spec.ast import (
     Choice,
     Descendant,
     Expr,
+    Expression,
     Literal,
     Pattern,
     Permutation,
@@ -43,7 +44,7 @@ from palaver.spec.ast import (
     Selector,
     Sequence,
 )
-from palaver.spec.traversal import computed_bounds, last_symbol, refs, selectors_of, symbols_in, walk
+from palaver.spec.traversal import bounds_among, last_symbol, refs, selectors_of, walk
 
 __all__ = [
     "Analysis", "BoundDependence", "backwards", "can_be_empty", "cyclic_components", "cyclic_symbols",
@@ -66,12 +67,33 @@ class Analysis:
     @cached_property
     def sizes(self) -> Mapping[str, int]:
         """The least number of nodes a tree of each symbol has; `ENDLESS` if there is no such tree."""
-        return least_sizes(self.grammar.rules)
+        return least_sizes(self.grammar.rules, self.children)
+
+    @cached_property
+    def parts(self) -> Mapping[str, list[Expr]]:
+        """Everything inside the rule of each symbol."""
+        return {name: walk(rule.body) for name, rule in self.grammar.rules.items()}
+
+    @cached_property
+    def refs(self) -> Mapping[str, list[Ref]]:
+        """The references in the rule of each symbol."""
+        return {name: [part for part in parts if isinstance(part, Ref)] for name, parts in self.parts.items()}
+
+    @cached_property
+    def computed_bounds(self) -> Mapping[str, list[Expression]]:
+        """The bounds that are Python expressions, of the rules that have any."""
+        return {name: bounds for name, parts in self.parts.items() if (bounds := bounds_among(parts))}
 
     @cached_property
     def children(self) -> Mapping[str, tuple[str, ...]]:
         """The symbols that may stand directly below each symbol, in the order of the spec."""
-        return {name: symbols_in(rule.body) for name, rule in self.grammar.rules.items()}
+        return {name: tuple(dict.fromkeys([ref.symbol for ref in found])) for name, found in self.refs.items()}
+
+    @cached_property
+    def holding_messages(self) -> frozenset[str]:
+        """The symbols in whose rules, or below them, there are messages."""
+        direct = [name for name, found in self.refs.items() if any(ref.sender is not None for ref in found)]
+        return leading_to(direct, backwards(self.children))
 
     @cached_property
     def arguments(self) -> Mapping[str, tuple[str, ...]]:
@@ -97,7 +119,7 @@ class Analysis:
     def is_shallow(self, symbol: str, most: int) -> bool:
         """True if every tree of a symbol has at most a certain depth for sure: it is small, and not recursive."""
         inside = (symbol, *self.below_including_sources(symbol))
-        parts = (part for name in inside for part in walk(self.grammar.rules[name].body))
+        parts = (part for name in inside for part in self.parts[name])
         if next(islice(parts, most, None), None) is not None:
             return False
         return not any(name in self.below_including_sources(name) for name in inside)
@@ -127,8 +149,8 @@ class Analysis:
 
     def is_one_thing(self, symbol: str) -> bool:
         """Return True if all nodes of that name are equal: nothing in them is chosen or computed."""
-        rules = (self.grammar.rules[name] for name in sorted(self.below(symbol) | {symbol}))
-        return all(rule.generator is None and all(map(_is_fixed, walk(rule.body))) for rule in rules)
+        names, rules = self.below(symbol) | {symbol}, self.grammar.rules
+        return all(rules[name].generator is None and all(map(_is_fixed, self.parts[name])) for name in names)
 
     @cached_property
     def _held(self) -> dict[str, frozenset[str]]:
@@ -157,7 +179,7 @@ class Analysis:
         """The messages that the start symbol leads to, each once, in the order of the spec."""
         found: dict[Ref, None] = {}
         for symbol in reachable(self.grammar.start, self.children):
-            for ref in refs(self.grammar.rules[symbol].body):
+            for ref in self.refs[symbol]:
                 if ref.sender is not None:
                     found.setdefault(ref)
         return tuple(found)
@@ -170,7 +192,7 @@ class Analysis:
     @cached_property
     def all_parties(self) -> tuple[str, ...]:
         """The same for all rules, also those that the start symbol does not lead to."""
-        return _parties_in(ref for rule in self.grammar.rules.values() for ref in refs(rule.body))
+        return _parties_in(ref for found in self.refs.values() for ref in found)
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -301,15 +323,15 @@ class BoundDependence:
         """The fields that the computed bounds of each rule count, unless they are parts of the same node."""
         return {
             name: frozenset(last_symbol(mention.path) for bound in bounds for mention in bound.mentions)
-            for name, rule in self._analysis.grammar.rules.items()
-            if name not in self._local_fields and (bounds := list(computed_bounds(rule.body)))
+            for name, bounds in self._analysis.computed_bounds.items()
+            if name not in self._local_fields
         }
 
     @cached_property
     def _local_fields(self) -> dict[str, frozenset[str]]:
         """The fields that the bounds of rules count, where they are always inside of the same node."""
         rules = self._analysis.grammar.rules
-        counting = [rule for rule in rules.values() if any(computed_bounds(rule.body))]
+        counting = [rules[name] for name in self._analysis.computed_bounds]
         local = LocalBounds(rules, self._analysis.below) if counting else None
         return {rule.symbol: fields for rule in counting if local is not None and (fields := local.fields(rule))}
 

@@ -51,7 +51,7 @@ def _fixpoint(
     ones.
     """
     found = dict.fromkeys(rules, start)
-    todo = dict.fromkeys(rules)
+    todo = dict.fromkeys(reversed(list(rules)))  # what rules refer to mostly stands below them
     while todo:
         name = next(iter(todo))
         del todo[name]
@@ -62,11 +62,13 @@ def _fixpoint(
     return found
 
 
-def least_sizes(rules: Mapping[str, Rule]) -> dict[str, int]:
-    """The least number of nodes below and including each symbol; `ENDLESS` if it has no finite tree."""
-    return _fixpoint(
-        rules, ENDLESS, lambda name, sizes: min(1 + least_size(rules[name].body, sizes), ENDLESS), users_of(rules)
-    )
+def least_sizes(rules: Mapping[str, Rule], children: Mapping[str, Iterable[str]] | None = None) -> dict[str, int]:
+    """The least number of nodes below and including each symbol; `ENDLESS` if it has no finite tree.
+
+    `children` are the symbols in each rule, if they are known already.
+    """
+    users = users_of(rules) if children is None else backwards(children)
+    return _fixpoint(rules, ENDLESS, lambda name, sizes: min(1 + least_size(rules[name].body, sizes), ENDLESS), users)
 
 
 def least_size(expr: Expr, sizes: Mapping[str, int]) -> int:
@@ -241,12 +243,14 @@ def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None
     """`start` and all that the edges lead to, in the order in which it is first met."""
     found: dict[str, None] = {}
     todo = [start]
+    last_first = edges[::-1]
     while todo:
         symbol = todo.pop()
         if symbol not in found:
             found[symbol] = None
-            following = [name for edge in edges for name in edge.get(symbol, ())]
-            todo.extend(reversed(following))
+            for edge in last_first:
+                if following := edge.get(symbol):
+                    todo += [*following][::-1]
     return found
 
 

@@ -19,7 +19,6 @@ from palaver.regular.regex import PatternError, compile_pattern
 from palaver.source import Span
 from palaver.spec.ast import Expression, Index, Pattern, Rule
 from palaver.spec.diagnostics import Reporter, did_you_mean
-from palaver.spec.traversal import computed_bounds, refs, walk
 
 # Parties that need no class in the spec: `talk --client` and `--server` define the first two.
 ALWAYS_KNOWN = ("Client", "Server", "In", "Out", "StdIn", "StdOut", "TimerControl", "TimerEvent")
@@ -35,7 +34,7 @@ def check_grammar(
     """
     rules = [rule for rule in analysis.grammar.rules.values() if rule.symbol in analysis.grammar.own]
     for rule in rules:
-        _check_patterns(rule, report)
+        _check_patterns(rule, analysis, report)
         _check_ends(rule, analysis, report)
         _check_generator(rule, analysis, report)
     if is_whole and analysis.grammar.rules[analysis.grammar.start].source is not None:
@@ -50,7 +49,7 @@ def check_grammar(
     for objective in analysis.grammar.objectives:
         check_expression(objective.expression, {}, analysis, report)
     for rule in rules:
-        for bound in computed_bounds(rule.body):
+        for bound in analysis.computed_bounds.get(rule.symbol, ()):
             check_expression(bound, {}, analysis, report)
             _check_bound(bound, report)
 
@@ -61,12 +60,12 @@ def _check_beyond(analysis: Analysis, report: Reporter, party_classes: Collectio
     everything = Analysis(replace(grammar, rules={**grammar.rules, **grammar.beyond}, start=BEYOND, beyond={}))
     for rule in grammar.beyond.values():
         if rule.symbol in grammar.own:
-            _check_patterns(rule, report)
+            _check_patterns(rule, everything, report)
             _check_ends(rule, everything, report)
             _check_generator(rule, everything, report)
     apart = Analysis(replace(everything.grammar, rules=dict(grammar.beyond)))
     for rule in grammar.beyond.values():
-        for ref in refs(rule.body):
+        for ref in everything.refs[rule.symbol]:
             if ref.sender is not None:
                 _check_message(rule, ref.symbol, ref.span, everything, report)
     if party_classes is not None:
@@ -74,8 +73,8 @@ def _check_beyond(analysis: Analysis, report: Reporter, party_classes: Collectio
     check_beyond(grammar, analysis.all_parties, report)
 
 
-def _check_patterns(rule: Rule, report: Reporter) -> None:
-    for part in walk(rule.body):
+def _check_patterns(rule: Rule, analysis: Analysis, report: Reporter) -> None:
+    for part in analysis.parts[rule.symbol]:
         if isinstance(part, Pattern):
             try:
                 compile_pattern(part.source)
@@ -159,7 +158,7 @@ def _check_bound(bound: Expression, report: Reporter) -> None:
 def _check_messages(analysis: Analysis, report: Reporter) -> None:
     rules = analysis.grammar.rules
     for rule in rules.values():
-        for ref in refs(rule.body):
+        for ref in analysis.refs[rule.symbol]:
             if ref.sender is not None:
                 _check_message(rule, ref.symbol, ref.span, analysis, report)
     for rule in rules.values():
@@ -185,9 +184,11 @@ def _check_message(rule: Rule, symbol: str, span: Span, analysis: Analysis, repo
 def _messages_below(symbols: Iterable[str], analysis: Analysis) -> Iterator[str]:
     """The messages that these symbols lead to, each with its place."""
     for symbol in symbols:
+        if symbol not in analysis.holding_messages:
+            continue
         for name in reachable(symbol, analysis.children):
             rule = analysis.grammar.rules[name]
-            for ref in refs(rule.body):
+            for ref in analysis.refs[name]:
                 if ref.sender is not None:
                     line, column = source_of(rule).place(ref.span.start)
                     yield f"{ref.symbol} at {source_of(rule).name}:{line}:{column}"
@@ -195,7 +196,7 @@ def _messages_below(symbols: Iterable[str], analysis: Analysis) -> Iterator[str]
 
 def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collection[str]) -> None:
     rules = analysis.grammar.rules.values()
-    messages = [(rule, ref) for rule in rules for ref in refs(rule.body) if ref.sender is not None]
+    messages = [(rule, ref) for rule in rules for ref in analysis.refs[rule.symbol] if ref.sender is not None]
     senders = {ref.sender for _, ref in messages if ref.sender is not None}
     known = {*party_classes, *ALWAYS_KNOWN}
     reported: set[str] = set()

@@ -41,7 +41,7 @@ from palaver.spec.ast import (
 )
 from palaver.spec.ast import Sequence as SequenceExpr
 from palaver.spec.diagnostics import Reporter, did_you_mean
-from palaver.spec.traversal import computed_bounds, first_expression, refs, selectors_of, step_symbols
+from palaver.spec.traversal import bounds_among, first_expression, selectors_of, step_symbols, walk
 
 
 def lower(
@@ -139,9 +139,11 @@ class _Resolver:
                 self._resolve_rule(rule)
 
     def _resolve_rule(self, rule: Rule) -> None:
-        for ref in refs(rule.body):
-            self.require(ref.symbol, source_of(rule), ref.span)
-        for bound in computed_bounds(rule.body):
+        parts = walk(rule.body)
+        for part in parts:
+            if isinstance(part, Ref):
+                self.require(part.symbol, source_of(rule), part.span)
+        for bound in bounds_among(parts):
             self.resolve_expression(bound, frozenset())
         if rule.generator is not None:
             self.resolve_expression(rule.generator, frozenset())

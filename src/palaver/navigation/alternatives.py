@@ -72,7 +72,7 @@ class RuleAutomaton:
         """The alternatives of a node with these children; none if the rule cannot produce them."""
         key = (is_open, *map(self._kind, children))
         if key not in self._cache:
-            if len(self._cache) == MAX_CACHED_ROWS:
+            if len(self._cache) >= MAX_CACHED_ROWS:
                 self._cache.clear()
             self._cache[key] = self._find(children, is_open=is_open)
         return self._cache[key]

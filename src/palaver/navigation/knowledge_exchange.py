@@ -1,4 +1,4 @@
-"""What several guidances of one spec learn, exchanged as differences of counts (CRDTs; Shapiro et al. 2011).
+"""The knowledge of several guidances of one spec, exchanged as differences of counts (CRDTs; Shapiro et al. 2011).
 
 Coverage states have other numbers in each process, so paths are sent as they are. They only ever grow, and can be added
 in any order. Counts, such as those of answers, are sent as the difference since they were last sent: whole counts that
@@ -22,7 +22,7 @@ _OF_PLANNER = ("fruitless", "missed", "lost")
 
 
 class GuidanceNews(NamedTuple):
-    """What a guidance has learnt since it was last asked."""
+    """The knowledge that a guidance has gained since it was last asked."""
 
     paths: tuple[KPath, ...]  # that were covered
     counts: dict[_CountKey, int]  # differences
@@ -75,7 +75,7 @@ class KnowledgeExchange:
 
 
 def joined(all_news: Iterable[GuidanceNews]) -> GuidanceNews:
-    """What was learnt by several, in this order, as one."""
+    """The knowledge of several, in this order, as one."""
     paths: dict[KPath, None] = {}
     counts: dict[_CountKey, int] = {}
     missing: list[list[Any]] | None = None

@@ -370,7 +370,7 @@ class LearntValues:
 
 
 def _data_of(node: Node) -> str | bytes | None:
-    """What a value is written as; None if it is too long to be kept, or has bits that fill no bytes."""
+    """The text that a value is written as; None if it is too long to be kept, or has bits that fill no bytes."""
     try:
         data = Tree(node).serialised()
     except PalaverError:

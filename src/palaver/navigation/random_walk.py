@@ -17,7 +17,7 @@ from palaver.trees.node import Node
 
 @dataclass(slots=True)
 class WalkCounts:
-    """What all walks of a run share: their number, and the most messages before one heads for its end."""
+    """The knowledge that all walks of a run share: their number, and the most messages before one heads for its end."""
 
     sessions: int = 0  # each has random numbers of its own
     most_messages: int | None = None

@@ -98,7 +98,7 @@ class FindingGroup:
 
     @property
     def status(self) -> str:
-        """What is to be done about it, in a word."""
+        """The thing to be done about it, in a word."""
         if self.is_known:
             return "known"
         if self.is_note:
@@ -217,7 +217,7 @@ class FindingGroup:
 
     @property
     def commands(self) -> list[tuple[str, str]]:
-        """What to type in order to see it again, each with what it does."""
+        """The commands that show it again, each with what it does."""
         run, number = shlex.quote(str(self.run.folder)), self.first.number
         commands = [
             ("try it again", f"palaver replay {run} {number}"),

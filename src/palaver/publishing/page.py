@@ -127,7 +127,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """What the template is given, without characters that cannot be seen, or that turn the direction of writing."""
+    """The values for the template, without characters that cannot be seen, or that turn the direction of writing."""
     text = str(value) if isinstance(value, PurePath) else value
     return printable(text) if type(text) is str else value  # markup is a kind of text, and ready
 

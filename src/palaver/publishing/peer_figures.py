@@ -30,7 +30,7 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def latencies(run: Run) -> list[Latency]:
-    """How long each message type of the peer took, in the order in which they first came."""
+    """The time that each message type of the peer took, in the order in which they first came."""
     times: dict[str, list[float]] = {}
     session, asked = 0, None
     for number, at, symbol, is_ours in run.traffic():
@@ -58,7 +58,7 @@ def answers(views: CoverageViews, ours: Sequence[str]) -> list[tuple[str, list[t
 
 
 def ends(run: Run) -> list[str]:
-    """How the system under test has ended, in words."""
+    """The end of the system under test, in words."""
     told = []
     for count, code in run.target_ends():
         what = "was ended by palaver" if code is None else exit_text(code)

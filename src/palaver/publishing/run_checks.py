@@ -28,7 +28,7 @@ class RunCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """How a check came out."""
+    """The result of a check."""
 
     check: RunCheck
     outcome: str  # "passed", "failed", "error" or "skipped"

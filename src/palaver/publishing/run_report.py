@@ -1,4 +1,4 @@
-"""What reports tell of a run, and of earlier runs that it is compared with."""
+"""The contents of reports of a run, and of earlier runs that it is compared with."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class RunReport:
 
     @property
     def messages(self) -> tuple[int, int]:
-        """How many messages were sent and received."""
+        """The numbers of messages that were sent and received."""
         return sum(each.sent for each in self.sessions), sum(each.received for each in self.sessions)
 
     @property
@@ -86,7 +86,7 @@ class RunReport:
 
     @property
     def verdicts(self) -> list[tuple[str, int]]:
-        """How many sessions have each verdict."""
+        """The number of sessions with each verdict."""
         counts = Counter(each.verdict.value if each.verdict else "interrupted" for each in self.sessions)
         return sorted(counts.items(), key=lambda each: -each[1])
 
@@ -136,7 +136,7 @@ class RunReport:
 
     @property
     def reasons(self) -> list[dict[str, Any]]:
-        """Why paths were not covered, the reason of most paths first."""
+        """The reasons why paths were not covered, that of most paths first."""
         reasons: list[dict[str, Any]] = self.run.coverage.get("reasons", [])
         return reasons
 
@@ -195,7 +195,7 @@ class RunReport:
 
 
 class Comparison:
-    """What has changed since an earlier run."""
+    """The changes since an earlier run."""
 
     def __init__(self, now: RunReport, before: RunReport) -> None:
         self.now = now

@@ -264,7 +264,7 @@ class Run:
             raise RunError(f"the run {self.folder} is damaged: {error}") from error
 
     def target_ends(self) -> list[tuple[int, int | None]]:
-        """How often the system under test was ended with each exit code, in the order of first ends; None: by us."""
+        """The number of ends of the system under test with each exit code, in the order of first ends; None: by us."""
         counts: dict[int | None, int] = {}
         for row in self._rows("SELECT detail FROM target WHERE kind = 'ended' ORDER BY session, number"):
             code = json.loads(row["detail"] or "{}").get("exit_code")
@@ -273,7 +273,7 @@ class Run:
 
     @property
     def target_starts(self) -> int:
-        """How often the system under test was started."""
+        """The number of times that the system under test was started."""
         return int(self._rows("SELECT count(*) FROM target WHERE kind = 'started'")[0][0])
 
     def wire(self, session: int) -> list[WireEvent]:

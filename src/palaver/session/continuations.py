@@ -108,7 +108,7 @@ class Continuations:
     def _continuation(
         self, after: Extension, messages: int, *, copies: bool
     ) -> Iterator[tuple[Extension | Forecast, bool]]:
-        """What is known after each message of a continuation; only a forecast after one that may not come.
+        """The knowledge after each message of a continuation; only a forecast after one that may not come.
 
         Each with True if the message is one of a peer, and one of ours has come before it.
         """

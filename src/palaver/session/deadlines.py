@@ -45,7 +45,7 @@ class Deadlines:
         return self._seconds.get(symbol)
 
     def seconds_to_wait(self, symbols: Iterable[str], timeout: float) -> float:
-        """How long one of these messages is waited for: until the timeout at least, as a late one is told as such."""
+        """The time to wait for one of these messages: until the timeout at least, as a late one is told as such."""
         return max([timeout, *(self._seconds.get(symbol, timeout) for symbol in symbols)])
 
 

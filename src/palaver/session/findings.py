@@ -153,7 +153,7 @@ class AsideMessage(Protocol):
 
     @property
     def aside(self) -> str:
-        """What is wrong about it on purpose; empty if it is part of the dialogue."""
+        """The fault that it has on purpose; empty if it is part of the dialogue."""
 
     @property
     def is_ours(self) -> bool:
@@ -258,7 +258,7 @@ class Finding:
 
     @property
     def explanation(self) -> list[str]:
-        """What came where it is wrong, and what was expected there, in lines."""
+        """The data where it is wrong, and what was expected there, in lines."""
         expected = [f"  expected {' or '.join(self.expected)}"] if self.expected else []
         return [*self._offending_lines(), *expected]
 
@@ -302,7 +302,7 @@ def show_message(said: SessionMessage) -> str:
 
 
 def beside(said: AsideMessage) -> str:
-    """What stands behind a message that is wrong on purpose."""
+    """The text behind a message that is wrong on purpose."""
     return f"  (on purpose: {said.aside})" if said.aside and said.is_ours else ""
 
 

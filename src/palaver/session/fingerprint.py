@@ -48,7 +48,7 @@ class Fingerprint:
 
     @property
     def problem(self) -> tuple[object, ...]:
-        """What is equal for findings of one problem that was reached in different ways."""
+        """The part that is equal for findings of one problem that was reached in different ways."""
         return self.kind, self.party, self.after, self.request, self.constraint, self.cause, self.received
 
     @property

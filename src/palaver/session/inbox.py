@@ -74,7 +74,7 @@ class ReadingCache:
         found = list(readings)
         if len(found) != 1:
             return
-        if len(self._readings) == MAX_CACHED_READINGS:
+        if len(self._readings) >= MAX_CACHED_READINGS:
             self._readings.clear()
         self._readings[expected, data] = found[0]
 

@@ -139,7 +139,7 @@ Action: TypeAlias = Open | Send | Secure | Finish | Close
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the code of a party has heard in its own way while it sent a message, or the error that it raised."""
+    """The data that code of a party has heard in its own way while it sent a message, or the error that it raised."""
 
     party: str
     data: bytes | None  # None: the sender sends no more

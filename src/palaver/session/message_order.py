@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import assert_never
 
 from palaver.grammar.analysis import Analysis
@@ -14,14 +15,20 @@ class MessageOrder:
     """Knows which messages of a grammar may come after which others, at any distance."""
 
     def __init__(self, bodies: Mapping[str, Expr], analysis: Analysis) -> None:
+        self._bodies = bodies
         self._analysis = analysis
         self._messages = frozenset(message.symbol for message in analysis.messages)
-        self._following: dict[str, set[str]] = {name: set() for name in self._messages}
-        for body in bodies.values():
+
+    @cached_property
+    def _following(self) -> dict[str, set[str]]:
+        """The messages that may come after each; only constraints on several messages ask for them."""
+        following: dict[str, set[str]] = {name: set() for name in self._messages}
+        for body in self._bodies.values():
             for expression in walk(body):
                 for before, after in self._neighbours(expression):
                     for name in before:
-                        self._following[name] |= after
+                        following[name] |= after
+        return following
 
     def may_follow(self, symbol: str, other: str) -> bool:
         """Return True if a message of one symbol may come after a message of another one."""

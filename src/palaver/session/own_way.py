@@ -31,7 +31,7 @@ class OwnWay:
         self._taken: tuple[Heard, ...] | None = None
 
     def take(self, at: float) -> list[Turn]:
-        """What has answered our last message, if it was sent in such a way, since this was last asked."""
+        """The answers to our last message, if it was sent in such a way, since this was last asked."""
         taken, self._taken = self._taken, None
         return [] if taken is None else [Turn(at, at, "answered", taken)]
 

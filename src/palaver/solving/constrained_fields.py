@@ -86,7 +86,7 @@ class ConstrainedField:
                     record.good_searches += 1
                     return node
                 searches += 1
-            if searches == MAX_FIELD_CLIMBS or self.budget.spent >= enough:
+            if searches >= MAX_FIELD_CLIMBS or self.budget.spent >= enough:
                 break
         raise Discarded(f"no {self.symbol} was found that satisfies its conditions")
 

@@ -151,20 +151,21 @@ class Constructor:
         """The writes that give the direction's view the value `wanted`."""
         relation, target = direction.relation, values[direction.position]
         view = relation.view
-        if view.kind in OF_SEVERAL_NODES and relation.operator != "==":
-            return None
-        if view.kind is ViewKind.COUNT:
-            return self._counted(direction, wanted, clause, bound, root)
-        if view.kind is ViewKind.LIST:
-            return self._listed(view.element, target, wanted)
-        if view.kind is ViewKind.SUM:
-            return self._summed(direction, target, wanted)
-        if view.kind is ViewKind.DIFFERENT:
+        if view.kind in OF_SEVERAL_NODES:
+            if relation.operator != "==":
+                return None
+            if view.kind is ViewKind.COUNT:
+                return self._counted(direction, wanted, clause, bound, root)
+            if view.kind is ViewKind.LIST:
+                return self._listed(view.element, target, wanted)
+            if view.kind is ViewKind.SUM:
+                return self._summed(direction, target, wanted)
             return self._varied(direction, target, wanted, root)
         if not isinstance(target, Tree) or not self._can_write(target):
             return None
         node = None
-        if self._is_generated(target) and not (_is_whole(view) and relation.operator == "=="):
+        is_generated = self.placing.generated and self._is_generated(target)
+        if is_generated and not (_is_whole(view) and relation.operator == "=="):
             # What a generator makes is not rewritten, unless a condition says what the whole value is to be.
             node = self._generated_anew(direction.position, values, target, clause, root)
             if node is None and not (_is_whole(view) and relation.operator == "in"):
@@ -396,17 +397,20 @@ def _ways_in(
         yield [root], None
 
 
+_UNBOUND: Sequence[Bindings] = ({},)
+
+
 def _instances(equation: Equation, root: Tree) -> list[_Instance]:
     """The instances of an equation, in the order in which to solve them."""
     clause = equation.clause
     found: list[_Instance] = []
-    for bound in clause.bindings(root):
+    for bound in clause.bindings(root) if clause.quantifiers else _UNBOUND:
         try:
             combinations = clause.leaf.combinations(root, bound)
         except SPEC_CODE_RAISES:  # a computed index
             continue
         found += [(bound, values) for values in islice(combinations, MAX_INSTANCES - len(found))]
-        if len(found) == MAX_INSTANCES:
+        if len(found) >= MAX_INSTANCES:
             MAX_INSTANCES.reached()
             break
     if equation.is_self_dependent:

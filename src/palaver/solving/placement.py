@@ -176,7 +176,8 @@ class Edits:
             parent = place.parent
             # The place may be a view of the tree after earlier edits.
             place = self._root if parent is None else parent.children[place.step]
-            old = node_of(place)
+            old = place.node
+            assert isinstance(old, Node), "leaves are never exchanged"
             self.symbols.add(old.symbol)
             self._new[id(place)] = keeping_parties(node, old)
             while parent is not None:

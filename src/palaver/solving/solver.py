@@ -132,23 +132,26 @@ class Solver:
             if self._climbs.rate > self._fresh.rate:
                 return self._climb()
             before = self.budget.spent
-            tree, is_solved = self._construct(self._fresh_tree())
-            self._fresh.steps += self.budget.spent - before
+            tree, is_solved = self._construct(self._make() if self._copier is None else self._fresh_tree(self._copier))
         except Discarded as discarded:
             self.discarded = discarded.reason
             self._fresh.steps += 1
             self._failed += 1
             return None
-        self._failed = 0 if is_solved else self._failed + 1
-        self._fresh.steps += 1
-        self._fresh.wins += is_solved
-        return tree if is_solved else None
+        fresh = self._fresh
+        fresh.steps += self.budget.spent - before + 1
+        if not is_solved:
+            self._failed += 1
+            return None
+        self._failed = 0
+        fresh.wins += 1
+        return tree
 
-    def _fresh_tree(self) -> Tree:
+    def _fresh_tree(self, copier: ValueCopier) -> Tree:
         """A fresh tree, at times with copies in it. :raises Discarded: it could not be made this time"""
         tree = self._make()
-        has_copies = self._copier is not None and self._failed >= ATTEMPTS_BEFORE_COPIES and self._failed % 2 == 0
-        return self._copier.with_copies(tree) if self._copier is not None and has_copies else tree
+        has_copies = self._failed >= ATTEMPTS_BEFORE_COPIES and self._failed % 2 == 0
+        return copier.with_copies(tree) if has_copies else tree
 
     def _construct(self, tree: Tree) -> tuple[Tree, bool]:
         """The tree after some rounds of construction, and True if it satisfies every check."""
@@ -167,7 +170,7 @@ class Solver:
 
     def _failing(self, tree: Tree) -> list[int]:
         """The checks that fail, by their positions."""
-        failing, left_out = [], self.left_out
+        failing, left_out = [], self._search.left_out
         for at, check in enumerate(self._checks):
             if at in left_out:
                 continue

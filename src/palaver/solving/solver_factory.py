@@ -153,7 +153,8 @@ class SolverFactory:
             return nodes if budget.spent < STEPS_BEFORE_SMALLER_TREES else smaller(nodes, next(attempts))
 
         def fresh() -> Tree:
-            return program.make_tree(start, turn, nodes=size(), fields=fields, steering=steering, values=values)
+            most = nodes if budget.spent < STEPS_BEFORE_SMALLER_TREES else size()
+            return program.make_tree(start, turn, nodes=most, fields=fields, steering=steering, values=values)
 
         if incomplete is not None:
             incomplete.make = lambda symbol, history: program.make(

@@ -51,6 +51,32 @@ def _refuse(expression: Expression, *_: object) -> NoReturn:
     raise SpecCrash(Diagnostic("error", "this Python is not run", expression.source, expression.span))
 
 
+# Fields of syntax trees with texts, contexts and operators in them, which nobody looks for by walking.
+_NO_NODES = frozenset(("arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "op", "ops", "simple"))
+_NO_NODES |= {"type_comment"}
+
+
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    """The nodes of a syntax tree in the order of `ast.walk`, without contexts and operators, in a third of the time."""
+    found = [tree]
+    for node in found:  # it grows meanwhile
+        kind = type(node)
+        fields = _FIELDS_WITH_NODES.get(kind)
+        if fields is None:
+            fields = tuple(name for name in kind._fields if name not in _NO_NODES) if kind is not ast.Constant else ()
+            _FIELDS_WITH_NODES[kind] = fields
+        for name in fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                found += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST):
+                found.append(value)
+    return found
+
+
+_FIELDS_WITH_NODES: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
 def is_constant(expression: Expression) -> bool:
     """Return True if the expression always has the same value: no mention, no call, no await."""
     changing = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)

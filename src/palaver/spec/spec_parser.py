@@ -240,7 +240,7 @@ class _SpecReader:
         return Objective(keyword == "maximizing", expression, self.source, whole), end
 
     def _note_above(self, at: int) -> str:
-        """What the comment right above a statement says, if it is a note."""
+        """The text of the comment right above a statement, if it is a note."""
         lines: list[str] = []
         end = self.text.rfind("\n", 0, at)
         # From line to line upwards, so that a spec of many rules is not searched for each of them.

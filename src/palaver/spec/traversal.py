@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
@@ -33,33 +33,38 @@ from palaver.spec.ast import (
 def parts_of(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside `expr`."""
     match expr:
+        case Ref() | Literal() | Pattern() | Bit():  # most are one of these
+            return ()
         case Sequence(parts) | Permutation(parts) | Choice(parts):
             return parts
         case Repeat(body):
             return (body,)
-        case Literal() | Bit() | Pattern() | Ref():
-            return ()
         case _:
             assert_never(expr)
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def walk(expr: Expr) -> list[Expr]:
     """`expr` and everything inside it."""
-    stack = [expr]
+    if not (parts := parts_of(expr)):
+        return [expr]
+    found = [expr]
+    stack = [*reversed(parts)]
     while stack:
         top = stack.pop()
-        yield top
-        stack.extend(reversed(parts_of(top)))
+        found.append(top)
+        if parts := parts_of(top):
+            stack.extend(reversed(parts))
+    return found
 
 
-def refs(expr: Expr) -> Iterator[Ref]:
+def refs(expr: Expr) -> list[Ref]:
     """The references inside `expr`."""
-    return (part for part in walk(expr) if isinstance(part, Ref))
+    return [part for part in walk(expr) if isinstance(part, Ref)]
 
 
 def symbols_in(expr: Expr) -> tuple[str, ...]:
     """The symbols that `expr` refers to, each once."""
-    return tuple(dict.fromkeys(ref.symbol for ref in refs(expr)))
+    return tuple(dict.fromkeys([ref.symbol for ref in refs(expr)]))
 
 
 def names_in(expr: Expr) -> Iterator[str]:
@@ -85,12 +90,19 @@ def terminal_label(terminal: Literal | Bit | Pattern) -> str:
     return f"r{terminal.source!r}" if isinstance(terminal, Pattern) else repr(terminal.value)
 
 
-def computed_bounds(expr: Expr) -> Iterator[Expression]:
+def computed_bounds(expr: Expr) -> list[Expression]:
     """The bounds inside `expr` that are Python expressions."""
-    for part in walk(expr):
+    return bounds_among(walk(expr))
+
+
+def bounds_among(parts: Iterable[Expr]) -> list[Expression]:
+    """The bounds of these repetitions, whatever else is among them, that are Python expressions."""
+    found: list[Expression] = []
+    for part in parts:
         if isinstance(part, Repeat):
             both = dict.fromkeys((part.least, part.most))  # `{n}` is one expression, and both bounds
-            yield from (bound for bound in both if isinstance(bound, Expression))
+            found += [bound for bound in both if isinstance(bound, Expression)]
+    return found
 
 
 def map_bounds(expr: Expr, change: Callable[[Bound], Bound]) -> Expr:

@@ -117,11 +117,11 @@ class PeerDouble:
         return self
 
     def received(self, symbol: str = "") -> list[bytes]:
-        """What was said to it: all messages, or those of a symbol, with or without its brackets."""
+        """The messages that it received: all, or those of a symbol, with or without its brackets."""
         return [each.data for each in self.messages if not each.is_ours and _is_named(each, symbol)]
 
     def sent(self, symbol: str = "") -> list[bytes]:
-        """What it said."""
+        """The messages that it sent."""
         return [each.data for each in self.messages if each.is_ours and _is_named(each, symbol)]
 
     def close(self) -> None:

@@ -76,7 +76,7 @@ class SpecTests:
             return {each.check.title: (each.outcome, _told(each)) for each in outcomes(RunReport(run))}
 
     def outcome(self, title: str) -> tuple[str, str]:
-        """How a check came out: passed, failed, error or skipped; and what is to be said about it."""
+        """The result of a check: passed, failed, error or skipped; and what is to be said about it."""
         return self._outcomes[title]
 
     def line(self, title: str) -> int | None:
@@ -130,7 +130,7 @@ class SpecTests:
 
 
 def _told(outcome: CheckOutcome) -> str:
-    """What is to be said about an outcome: its problems, or the reason."""
+    """The text about an outcome: its problems, or the reason."""
     return "\n\n".join(group.told for group in outcome.groups) or outcome.reason
 
 

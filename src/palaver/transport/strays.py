@@ -108,7 +108,7 @@ def _marked(mark: str) -> tuple[list[int], bool]:
 
 
 def _is_loading(process: Path) -> bool:
-    """Whether a process without an environment may still get one: its program is being loaded by `execve`.
+    """True if a process without an environment may still get one: its program is being loaded by `execve`.
 
     `/proc/PID/stat` (proc(5)) tells: a zombie and a thread of the kernel have no memory, and a program that was given
     an empty environment has one that begins where it ends.

@@ -14,7 +14,8 @@ Operators and the methods of str, bytes and int come from `Forwarding`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, NoReturn, Self, overload
 
 from palaver.trees import rendering, values
@@ -74,23 +75,21 @@ def _no_edit(name: str) -> Callable[..., NoReturn]:
 
 
 class TreeCaches:
-    """What is kept with a tree; apart from it, because most trees are only passed on the way to others."""
+    """Values that are kept with a tree; apart from it, because most trees are only passed on the way to others."""
 
-    __slots__ = ("found", "found_inside", "leaves", "serialised", "sources")
-
-    def __init__(self) -> None:
-        self.sources: CallableList[Tree] | None = None
-        self.serialised: str | bytes | None = None
-        self.leaves: Sequence[Leaf] | None = None
-        # The nodes of each symbol that constraints have found; kept here, because each constraint looks for them.
-        self.found: dict[str, FoundNodes] | None = None
-        self.found_inside: dict[str, FoundNodes] | None = None  # the same by `..`, which leaves out sources
+    # Values of the class, so that one is made without running any Python.
+    sources: CallableList[Tree] | None = None
+    serialised: str | bytes | None = None
+    leaves: Sequence[Leaf] | None = None
+    # The nodes of each symbol that constraints have found; kept here, because each constraint looks for them.
+    found: Mapping[str, FoundNodes] = MappingProxyType({})
+    found_inside: dict[str, FoundNodes] | None = None  # the same by `..`, which leaves out sources
 
 
 class Tree(Forwarding):
     """A node, or a leaf, in its place."""
 
-    __slots__ = ("_caches", "_children", "node", "parent", "step")
+    __slots__ = ("_children", "caches", "node", "parent", "step")
 
     def __init__(self, part: Part, parent: Tree | None = None, index: int = 0) -> None:
         self.node = part
@@ -98,19 +97,19 @@ class Tree(Forwarding):
         # From the parent to here: the position among its children, or ~position among its sources.
         self.step = index
         self._children: CallableList[Tree] | None = None
-        self._caches: TreeCaches | None = None
+        self.caches: TreeCaches | None = None
 
-    @property
-    def caches(self) -> TreeCaches:
-        if self._caches is None:
-            self._caches = TreeCaches()
-        return self._caches
+    def make_caches(self) -> TreeCaches:
+        """The caches of a tree that has none yet; callers look first, because many ask for them, and often."""
+        self.caches = made = TreeCaches()
+        return made
 
     @classmethod
     def with_leaves(cls, part: Part, leaves: Sequence[Leaf]) -> Self:
         """A tree with its leaves, which then need not be gathered again to serialise it."""
         tree = cls(part)
-        tree.caches.leaves = leaves
+        tree.caches = caches = TreeCaches()
+        caches.leaves = leaves
         return tree
 
     @classmethod
@@ -177,7 +176,7 @@ class Tree(Forwarding):
     @property
     def sources(self) -> CallableList[Tree]:
         """The arguments of the generator that made this node."""
-        caches = self.caches
+        caches = self.caches or self.make_caches()
         if caches.sources is None:
             node = self.node
             parts = node.sources if isinstance(node, Node) else ()
@@ -351,20 +350,28 @@ class Tree(Forwarding):
 
         :raises ConversionError: bits fill no whole bytes
         """
+        caches = self.caches
+        if caches is not None and (data := caches.serialised) is not None:
+            return data
         node = self.node
         if isinstance(node, LazyNode):
             return node.unexpanded[0]
-        caches = self._caches or self.caches
-        if caches.serialised is None:
-            known, caches.leaves = caches.leaves, None
-            caches.serialised = values.serialise(node) if known is None else values.joined(node, known)
-        return caches.serialised
+        if caches is None:
+            self.caches = caches = TreeCaches()
+        known = caches.leaves
+        if known is None:
+            data = values.serialise(node)
+        else:
+            caches.leaves = None
+            data = values.joined(node, known)
+        caches.serialised = data
+        return data
 
     def share_serialised(self, other: Tree) -> None:
         """Copy the cached serialisation of the other tree if it has the same node."""
-        known = other._caches
-        if known is not None and self.node is other.node:
-            self.caches.serialised = known.serialised
+        known = other.caches
+        if known is not None and known.serialised is not None and self.node is other.node:
+            (self.caches or self.make_caches()).serialised = known.serialised
 
     def to_int(self) -> int:
         """The value as a number. :raises ConversionError: it is none"""

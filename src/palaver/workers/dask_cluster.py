@@ -88,7 +88,7 @@ class _QueueReceiver:
         Thread(target=self._run, daemon=True).start()
 
     def take(self, seconds: float | None) -> list[Any]:
-        """What has come; if that is nothing, what comes in so many seconds. :raises EOFError: no more will come"""
+        """The messages so far; if there are none, those of the next seconds. :raises EOFError: no more will come"""
         taken: list[Any] = []
         with suppress(Empty):
             taken.append(self._come.get(timeout=seconds))

@@ -442,11 +442,11 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 def _again(run: str | None) -> FindingsAgain | None:
     """The findings of another run, to begin with; None if none are wanted. :raises RunError: there is no such run"""
+    if run is None:
+        return None
     from palaver.recording.run_reader import open_run
     from palaver.replaying.again import FindingsAgain
 
-    if run is None:
-        return None
     with open_run(run) as opened:
         again = FindingsAgain(opened)
     if not len(again):
