@@ -44,7 +44,6 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
 
 # The last moment at which a run is killed, in seconds after its first session has ended.
 LATEST = 3.0
-ENDED = re.compile(rb"^session (\d+) ended", re.MULTILINE)
 
 
 def command(*arguments: str) -> list[str]:
