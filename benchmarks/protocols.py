@@ -195,6 +195,8 @@ def right_client(module: str) -> str:
 POSTFIX = (stock.PROGRAMS["postfix"],)
 # It hangs up on the fourth mistake and on the eleventh command that is not about mail, without 421: RFC 5321 (3.8).
 EXIM_LIMITS = ("--set", "most_mistakes=3", "--set", "most_pauses=10")
+# After ten mistakes it takes a second for each answer, and after twenty it leaves.
+POSTFIX_LIMITS = ("--set", "most_mistakes=9")
 # It answers twice to RNTO of a guest, where RFC 959 (5.4) has one reply to each command.
 PROFTPD_GUESTS = '<for_users> ::= "CWD /docs\\r\\n" | "LIST\\r\\n" | "RETR /readme.txt\\r\\n"\n'
 PROFTPD = (stock.PROGRAMS["proftpd"],)
@@ -215,6 +217,20 @@ PAIRS = (
     ),
     Pair("smtp_relay", "OpenSMTPD, stock", ("smtpd", "unshare"), server(alone(stock.opensmtpd))),
     Pair("smtp_starttls", "aiosmtpd", ("openssl",), secured(mail.aiosmtpd, in_folder=False)),
+    Pair("smtp_full", "aiosmtpd", ("openssl",), secured(mail.aiosmtpd, in_folder=False)),
+    Pair(
+        "smtp_full",
+        "Postfix, stock",
+        POSTFIX,
+        server(alone(partial(stock.postfix, has_account=True)), options=POSTFIX_LIMITS),
+    ),
+    Pair(
+        "smtp_full",
+        "Exim, stock",
+        STOCK_EXIM,
+        server(alone(partial(stock.exim, has_account=True)), options=EXIM_LIMITS),
+    ),
+    Pair("smtp_full", "OpenSMTPD, stock", ("smtpd", "unshare"), server(alone(stock.opensmtpd))),
     Pair("ftp", "pyftpdlib", (), server(ftp.pyftpdlib)),
     Pair("ftp", "vsftpd", ("vsftpd",), server(ftp.vsftpd)),
     Pair("ftp", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd))),
