@@ -228,7 +228,7 @@ PAIRS = (
         "smtp_full",
         "Exim, stock",
         STOCK_EXIM,
-        server(alone(partial(stock.exim, has_account=True)), options=EXIM_LIMITS),
+        server(alone(partial(stock.exim, has_account=True)), options=("--set", "most_mistakes=3", "--set", "most_pauses=8")),
     ),
     Pair("smtp_full", "OpenSMTPD, stock", ("smtpd", "unshare"), server(alone(stock.opensmtpd))),
     Pair("ftp", "pyftpdlib", (), server(ftp.pyftpdlib)),

@@ -16,7 +16,7 @@ include('smtp_starttls.fan')
 <start>           ::= <Server:greeting> <stranger>
 
 # Nobody has said hello. What needs a hello is refused.
-<stranger>        ::= (<too_early> | <early_login> | <early_reset> | <idle> | <slip>)* (<hello> | <farewell>)
+<stranger>        ::= (<too_early> | <early_login> | <early_reset> | <idle> | <slip>)* <hello>
 <hello>           ::= <Client:ehlo> <known> | <Client:helo> <Server:welcome> <old_style>
 <too_early>       ::= <Client:mail> (<Server:out_of_order> | <Server:mail_before_hello> <reset>)
 <early_login>     ::= (<Client:auth> | <Client:rcpt> | <Client:data>) <Server:not_yet> | <Client:auth> <login_before_hello>
@@ -24,28 +24,28 @@ include('smtp_starttls.fan')
 <login_before_hello> ::= <Server:prompt> <Client:cancel> <Server:cancelled>
 
 # Without extensions nobody logs in, and nobody encrypts. Whether mail is taken depends on the server.
-<old_style>       ::= (<no_login> | <mail_in_old_style> | <idle> | <slip> | <second_hello>)* (<Client:ehlo> <known> | <farewell>)
-<second_hello>    ::= <Client:ehlo> <Server:greeted_already>
+<old_style>       ::= (<no_login> | <mail_in_old_style> | <idle> | <free_reset> | <slip>)* <after_old_style>
+<after_old_style> ::= <Client:ehlo> <known> | <Client:ehlo> <Server:greeted_already> <farewell> | <farewell>
 <mail_in_old_style> ::= <Client:mail> (<Server:login_needed> | <Server:ok> <reset>)
 
 # Three kinds of servers: those that want to be encrypted before a login, those that offer one, those that need none.
 <known>           ::= <Server:tls_features> <in_clear> | <Server:features> <guest> | <Server:other_features> <member_or_not>
-<in_clear>        ::= (<no_login> | <mail_in_clear> | <idle> | <slip> | <no_tls>)* (<encryption> <in_secret> | <farewell>)
+<in_clear>        ::= (<no_login> | <mail_in_clear> | <idle> | <free_reset> | <slip> | <no_tls>)* (<encryption> <in_secret> | <farewell>)
 <mail_in_clear>   ::= <Client:mail> (<Server:login_needed> | <Server:ok> <reset>)
 
 # What was said in clear may have been said by anybody, so it is forgotten, and they say hello again.
-<in_secret>       ::= (<too_early> | <early_reset> | <idle> | <slip>)* (<Client:ehlo> <known_in_secret> | <farewell>)
+<in_secret>       ::= (<too_early> | <early_reset> | <idle> | <slip>)* <Client:ehlo> <known_in_secret>
 <known_in_secret> ::= <Server:secret_features> <secret_guest> | <Server:plain_features> <member_or_not>
 
-<guest>           ::= (<login_failure> | <not_allowed> | <idle> | <slip> | <no_tls>)* (<login> <member> | <to_secret> | <farewell>)
+<guest>           ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip> | <no_tls>)* (<login> <member> | <to_secret> | <farewell>)
 <to_secret>       ::= <encryption> <in_secret>
-<secret_guest>    ::= (<login_failure> | <not_allowed> | <idle> | <slip>)* (<login> <member> | <farewell>)
+<secret_guest>    ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip>)* (<login> <member> | <farewell>)
 
 <member_or_not>   ::= <member> | <Client:mail> <Server:kept_out> <farewell>
 # [note] RFC 4954 (6): the server wants a login, and offers none that is known here
 <kept_out>        ::= <login_needed>
 
-<member>          ::= (<about_mail> | <disorder> | <idle> | <slip> | <mail_slip> | <new_hello> | <put_off>)* <leaving>
+<member>          ::= (<about_mail> | <disorder> | <idle> | <free_reset> | <slip> | <mail_slip> | <new_hello> | <put_off>)* <leaving>
 <about_mail>      ::= <transaction> | <odd_transaction>
 <leaving>         ::= <farewell> | <shut_down> | <Client:odd_quit> (<Server:not_understood> <farewell> | <Server:bye>)
 <disorder>        ::= (<Client:rcpt> | <Client:data> | <Client:auth>) <Server:out_of_order>
@@ -140,16 +140,15 @@ where <greeting>..<host> == <any_features>.<host>
 # RFC 5321 (4.1.4): these need no order. Servers need not tell anything to those who have not logged in.
 
 <idle>            ::= (
-    <Client:noop> <Server:ok> | <Client:noop_words> (<Server:ok> | <Server:words_refused>) | <Client:rset> <Server:ok> |
-    <Client:help> <Server:advice> | (<Client:vrfy> | <Client:expn>) <Server:verified>
+    <Client:noop> <Server:ok> | <Client:noop_words> <Server:words_ignored_or_not> | <Client:help> <Server:advice> | (<Client:vrfy> | <Client:expn>) <Server:verified>
 )
-<early_reset>     ::= <Client:rset> <Server:not_reset>
+<free_reset>      ::= <Client:rset> <Server:ok>
+<early_reset>     ::= <Client:rset> <Server:reset_or_not>
 <noop>            ::= r"(?ai:NOOP)" "\r\n"
 <noop_words>      ::= "NOOP " <text> "\r\n"
-# [note] RFC 5321 (4.1.1.9): the server does not ignore what stands behind NOOP
-<words_refused>   ::= r"(50[0-4]-[\t -~]*\r\n)*50[0-4]( [\t -~]*)?" "\r\n"
-# [note] RFC 5321 (4.1.4): RSET is refused before the hello
-<not_reset>       ::= r"(503-[\t -~]*\r\n)*503( [\t -~]*)?" "\r\n"
+# A server should ignore the words behind NOOP (4.1.1.9), and let RSET be said before the hello (4.1.4).
+<words_ignored_or_not> ::= r"((250|50[0-4])-[\t -~]*\r\n)*(250|50[0-4])( [\t -~]*)?" "\r\n"
+<reset_or_not>    ::= r"((250|503)-[\t -~]*\r\n)*(250|503)( [\t -~]*)?" "\r\n"
 <help>            ::= "HELP" ("" | " " <topic>) "\r\n"
 <topic>           ::= "MAIL" | "rcpt" | "EHLO" | "STARTTLS" | "EXPN" | "XYZZY"
 <vrfy>            ::= "VRFY " ("<" <address> ">" | <address> | <name> | <odd_path> | "<") "\r\n"
@@ -162,8 +161,8 @@ where <greeting>..<host> == <any_features>.<host>
 <not_yet>         ::= r"(50[0-3]-[\t -~]*\r\n)*50[0-3]( [\t -~]*)?|5(30|38|50|54)( [\t -~]*)?" "\r\n"
 
 # What is no command, or has too few or too many words. It changes nothing.
-<slip>            ::= <Client:unknown> <Server:not_understood> | <Client:odd_line> (<Server:not_understood> | <Server:tolerated>)
-<unknown>         ::= (r"XYZ[A-Z]{0,5}( [a-z]{1,8})?" | "MAILFROM:<a@example>" | "TURN" | "H\u00c9LO example" | r"Q{520,530}") "\r\n"
+<slip>            ::= <Client:unknown> <Server:not_understood> | <Client:odd_line> <Server:understood_or_not>
+<unknown>         ::= (r"XYZ[A-Z]{0,5}( [a-z]{1,8})?" | "TURN" | "H\u00c9LO example" | r"Q{520,530}") "\r\n"
 <odd_line>        ::= (
     "" | "EHLO" | "HELO" | "VRFY" | "EXPN" | "RSET now" | "NOOP \u00e9" |
     r"NOOP [a-z]{600,620}" | r"NOOP [a-z]{1010,1030}"
@@ -171,8 +170,8 @@ where <greeting>..<host> == <any_features>.<host>
 <odd_quit>        ::= "QUIT now\r\n"
 <not_understood>  ::= r"(5(0[0-4]|21|30|5[0-5])-[\t -~]*\r\n)*5(0[0-4]|21|30|5[0-5])( [\t -~]*)?" "\r\n"
 
-# [note] RFC 5321 (4.1.1): the server takes a command that has too few, too many, too long or odd arguments
-<tolerated>       ::= r"(2[0-5][0-9]-[\t -~]*\r\n)*2[0-5][0-9]( [\t -~]*)?" "\r\n"
+# Some servers do not mind if a command has too few, too many or too long words.
+<understood_or_not> ::= r"((25[0-2]|5(0[0-4]|21|30|5[0-5]))-[\t -~]*\r\n)*(25[0-2]|5(0[0-4]|21|30|5[0-5]))( [\t -~]*)?" "\r\n"
 
 
 # --- Envelopes --------------------------------------------------------------------------------------------------------
@@ -238,16 +237,16 @@ where (
     len(*<unknown>) + len(*<odd_line>) + len(*<wrong_mail>) + len(*<wrong_rcpt>) + len(*<wrong_auth>) + len(*<odd_quit>)
     + len(*<odd_mail>) + len(*<odd_rcpt>) + len(*<odd_data>) + len(*<odd_starttls>) + len(*<nested_mail>) + len(*<no_base64>)
     + len(*<wrong_plain>) + len(*<wrong_plain_at_once>) + len(*<plain>) + len(*<plain_at_once>) + len(*<vrfy>) + len(*<expn>)
-    + len(*<noop_words>) + len(*<early_login>) + len(*<too_early>) + len(*<disorder>) + len(*<no_login>) + len(*<unheeded>)
-    + len(*<not_now>.<data>) + len(*<odd_envelope>.<data>) <= MOST_MISTAKES
+    + len(*<noop_words>) + len(*<early_login>.<auth>) + len(*<early_login>.<rcpt>) + len(*<early_login>.<data>)
+    + len(*<too_early>.<mail>) + len(*<disorder>.<rcpt>) + len(*<disorder>.<data>) + len(*<disorder>.<auth>) + len(*<no_login>.<auth>)
+    + len(*<unheeded>) + len(*<not_now>.<data>) + len(*<odd_envelope>.<data>) <= MOST_MISTAKES
 )
-# What can only be ended by RSET counts as one, so that there is always one left.
+# What is begun with MAIL may have to be ended with RSET.
 where (
     len(*<noop>) + len(*<help>) + len(*<vrfy>) + len(*<auth>) + len(*<expn>) + len(*<odd_line>) + len(*<unknown>)
-    + len(*<idle>.<rset>) + len(*<early_reset>) + len(*<transaction>.<reset>) + len(*<addressed>.<reset>) + len(*<mail_slip>)
-    + len(*<odd_transaction>) + len(*<old_parameters>) + len(*<too_early>) + len(*<mail_in_clear>) + len(*<mail_in_old_style>) + len(*<not_allowed>)
+    + len(*<free_reset>.<rset>) + len(*<early_reset>.<rset>) + len(*<mail>) + len(*<odd_mail>) + len(*<wrong_mail>)
     + len(*<auth_user>) + len(*<plain>) + len(*<plain_at_once>) + len(*<wrong_plain_at_once>) + len(*<wrong_auth>)
-    + len(*<ehlo>) + len(*<helo>) + len(*<starttls>) + len(*<noop_words>) <= MOST_PAUSES
+    + len(*<new_hello>.<ehlo>) + len(*<new_hello>.<helo>) + len(*<noop_words>) <= MOST_PAUSES
 )
 
 
