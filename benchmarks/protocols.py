@@ -196,7 +196,7 @@ POSTFIX = (stock.PROGRAMS["postfix"],)
 # It hangs up on the fourth mistake and on the eleventh command that is not about mail, without 421: RFC 5321 (3.8).
 EXIM_LIMITS = ("--set", "most_mistakes=3", "--set", "most_pauses=10")
 # After ten mistakes it takes a second for each answer, and after twenty it leaves.
-POSTFIX_LIMITS = ("--set", "most_mistakes=9")
+POSTFIX_LIMITS = ("--set", "most_mistakes=6")
 # It answers twice to RNTO of a guest, where RFC 959 (5.4) has one reply to each command.
 PROFTPD_GUESTS = '<for_users> ::= "CWD /docs\\r\\n" | "LIST\\r\\n" | "RETR /readme.txt\\r\\n"\n'
 PROFTPD = (stock.PROGRAMS["proftpd"],)
@@ -228,7 +228,7 @@ PAIRS = (
         "smtp_full",
         "Exim, stock",
         STOCK_EXIM,
-        server(alone(partial(stock.exim, has_account=True)), options=("--set", "most_mistakes=3", "--set", "most_pauses=8")),
+        server(alone(partial(stock.exim, has_account=True)), options=("--set", "most_mistakes=3", "--set", "most_pauses=7")),
     ),
     Pair("smtp_full", "OpenSMTPD, stock", ("smtpd", "unshare"), server(alone(stock.opensmtpd))),
     Pair("ftp", "pyftpdlib", (), server(ftp.pyftpdlib)),

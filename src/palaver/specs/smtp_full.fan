@@ -237,7 +237,7 @@ where (
     len(*<unknown>) + len(*<odd_line>) + len(*<wrong_mail>) + len(*<wrong_rcpt>) + len(*<wrong_auth>) + len(*<odd_quit>)
     + len(*<odd_mail>) + len(*<odd_rcpt>) + len(*<odd_data>) + len(*<odd_starttls>) + len(*<nested_mail>) + len(*<no_base64>)
     + len(*<wrong_plain>) + len(*<wrong_plain_at_once>) + len(*<plain>) + len(*<plain_at_once>) + len(*<vrfy>) + len(*<expn>)
-    + len(*<noop_words>) + len(*<early_login>.<auth>) + len(*<early_login>.<rcpt>) + len(*<early_login>.<data>)
+    + len(*<noop_words>) + len(*<help>) + len(*<early_login>.<auth>) + len(*<early_login>.<rcpt>) + len(*<early_login>.<data>)
     + len(*<too_early>.<mail>) + len(*<disorder>.<rcpt>) + len(*<disorder>.<data>) + len(*<disorder>.<auth>) + len(*<no_login>.<auth>)
     + len(*<unheeded>) + len(*<not_now>.<data>) + len(*<odd_envelope>.<data>) <= MOST_MISTAKES
 )
@@ -246,7 +246,7 @@ where (
     len(*<noop>) + len(*<help>) + len(*<vrfy>) + len(*<auth>) + len(*<expn>) + len(*<odd_line>) + len(*<unknown>)
     + len(*<free_reset>.<rset>) + len(*<early_reset>.<rset>) + len(*<mail>) + len(*<odd_mail>) + len(*<wrong_mail>)
     + len(*<auth_user>) + len(*<plain>) + len(*<plain_at_once>) + len(*<wrong_plain_at_once>) + len(*<wrong_auth>)
-    + len(*<new_hello>.<ehlo>) + len(*<new_hello>.<helo>) + len(*<noop_words>) <= MOST_PAUSES
+    + len(*<new_hello>.<helo>) + len(*<noop_words>) <= MOST_PAUSES
 )
 
 
