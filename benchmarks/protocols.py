@@ -199,6 +199,8 @@ EXIM_LIMITS = ("--set", "most_mistakes=3", "--set", "most_pauses=10")
 POSTFIX_LIMITS = ("--set", "most_mistakes=6")
 # It answers twice to RNTO of a guest, where RFC 959 (5.4) has one reply to each command.
 PROFTPD_GUESTS = '<for_users> ::= "CWD /docs\\r\\n" | "LIST\\r\\n" | "RETR /readme.txt\\r\\n"\n'
+# After EPSV ALL, vsftpd still takes EPRT, and Pure-FTPd PASV: RFC 2428 (4) forbids both.
+NOT_ALL = "<extended_only> ::= <Client:Server:epsv_all> (<Server:Client:all_done> | <Server:Client:not_implemented>) <goodbye>\n"
 PROFTPD = (stock.PROGRAMS["proftpd"],)
 STOCK_EXIM = (stock.PROGRAMS["exim4"],)
 
@@ -236,10 +238,15 @@ PAIRS = (
     Pair("ftp", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd))),
     Pair("ftp", "ProFTPD, stock", (stock.PROGRAMS["proftpd"],), server(alone(stock.proftpd))),
     Pair("ftp", "Pure-FTPd, stock", (stock.PROGRAMS["pure-ftpd"],), server(alone(stock.pure_ftpd))),
-    Pair("ftp_full", "pyftpdlib", (), server(ftp.pyftpdlib)),
-    Pair("ftp_full", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd))),
+    Pair("ftp_full", "pyftpdlib", ("openssl",), secured(ftp.pyftpdlib, in_folder=True)),
+    Pair("ftp_full", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd), also=NOT_ALL)),
     Pair("ftp_full", "ProFTPD, stock", PROFTPD, server(alone(stock.proftpd), also=PROFTPD_GUESTS)),
-    Pair("ftp_full", "Pure-FTPd, stock", (stock.PROGRAMS["pure-ftpd"],), server(alone(stock.pure_ftpd))),
+    Pair(
+        "ftp_full",
+        "Pure-FTPd, stock",
+        (stock.PROGRAMS["pure-ftpd"],),
+        server(alone(stock.pure_ftpd), also=NOT_ALL),
+    ),
     Pair("ftp_tls", "pyftpdlib", ("openssl",), secured(ftp.pyftpdlib, in_folder=True)),
     Pair("ftp_tls", "vsftpd", ("vsftpd", "openssl"), secured(ftp.vsftpd, in_folder=True)),
     Pair("dns", "BIND", ("named", "dig"), server(alone(dns.bind))),

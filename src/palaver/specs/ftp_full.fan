@@ -18,11 +18,11 @@ from functools import reduce
 # An <act> says something about the files of the server, or changes them. If it needs a data connection, it begins by
 # setting one up.
 
-<start>          ::= <Server:Client:greeting> <encryption>? <logged_out>
+<start>          ::= <Server:Client:greeting> (<logged_out> | <encryption>)
 
 <logged_out>     ::= (<failed_login> | <refusal> | <out_of_order> | <question_of_guest>)* (<login> <logged_in> | <goodbye>)
 
-<logged_in>      ::= (<question> | <act> | <loose>)* (<goodbye> | <start_over> | <extended_only>)
+<logged_in>      ::= (<question> | <act> | <loose> | <set_protection>)* (<goodbye> | <start_over> | <extended_only>)
 
 # Whoever begins anew is logged out, if the server lets them.
 <start_over>     ::= <Client:Server:rein> (
@@ -52,7 +52,10 @@ from functools import reduce
 # Who asks for it may be told that there is none. It is asked for once. Data connections are encrypted if PROT said so
 # and was answered well; REIN takes that back (RFC 2228, 3).
 
-<encryption>     ::= <Client:Server:auth_tls> (<Server:Client:go_ahead> <auth_again>? | <Server:Client:no_tls>)
+<encryption>     ::= <Client:Server:auth_tls> (<Server:Client:go_ahead> <auth_again>? <secret> | <Server:Client:no_tls> <logged_out>)
+<secret>         ::= (<failed_login> | <refusal> | <question_of_guest>)* (<login> <secret_user> | <goodbye>)
+<secret_user>    ::= <question>* <protect> <private>
+<private>        ::= (<question> | <act>)* (<expose> <logged_in> | <goodbye>)
 <auth_again>     ::= <Client:Server:auth_more> <Server:Client:not_so>
 <auth_more>      ::= "AUTH TLS\r\n"
 <no_tls>         ::= r"(202|421|431|50[0-4]|53[0-4]) " <rest>
@@ -61,7 +64,7 @@ from functools import reduce
     <Client:Server:prot_private> | <Client:Server:prot_clear>
 ) <Server:Client:protection_answer>
 <protection_answer> ::= <done> | <no_protection>
-<no_protection>  ::= r"(50[0-4]|53[0-6]) " <rest>
+<no_protection>  ::= r"(50[0-4]|53[0-6]|55[0-3]) " <rest>
 
 
 # --- Guests -----------------------------------------------------------------------------------------------------------
@@ -89,7 +92,7 @@ MESSAGE_DEADLINES["<not_now>"] = 40
 
 <question>       ::= (
     <ask_system> | <ask_features> | <visit> | <climb> | <not_gone> | <set_option> | <set_ascii> | <set_binary> |
-    <set_protection> | <pause> | <ask_help> | <ask_status> | <set_structure> | <allocate> | <account> | <site> | <abort> | <mistake>
+    <pause> | <ask_help> | <ask_status> | <set_structure> | <allocate> | <account> | <site> | <abort> | <mistake>
 )
 
 # RFC 1123 (4.1.3.1): the commands of an earlier standard are still understood.
@@ -148,8 +151,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <mistake>        ::= <Client:Server:mistaken> <Server:Client:not_so>
 <mistaken>       ::= (
     "TYPE Q" | "STRU Q" | "MODE Q" | "EPRT |9|127.0.0.1|1|" | "PORT 127,0,0" | "PORT 1,2,3,4,5,x" |
-    "PORT 127,0,0,1,300,1" | "PORT 127,0,0,2,200,200" | "EPRT 1" | "EPRT |1|127.0.0|50000|" | "EPRT |2|::1|50000|" |
-    "EPRT |1|127.0.0.2|50000|" | "EPSV 9" | "AUTH XYZZY" | "PROT X" | "PROT S" |
+    "AUTH XYZZY" | "PROT X" | "PROT S" |
     "MKD" | "RETR" | "DELE" | "SIZE" | "RNTO /upload/nothing" | r"XYZZY[A-Z]{0,4}" | "OPTS XYZZY" | "CWD /readme.txt"
 ) "\r\n"
 <not_so>         ::= r"((50[0-4]|52[12]|53[0-6]|55[0-4])-[\t -~]*\r\n(((50[0-4]|52[12]|53[0-6]|55[0-4])-|[\t -/:-~])[\t -~]*\r\n)*)?(4[235][0-9]|50[0-4]|52[12]|53[0-6]|55[0-4]) " <rest>
@@ -158,10 +160,12 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <loose>          ::= <Client:Server:loose_words> <Server:Client:loose_answer>
 <loose_words>    ::= (
     "TYPE A N" | "TYPE L 8" | "TYPE L7" | "STRU R" | "STRU P" | "MODE B" | "MODE C" | "ALLO x" | "ALLO 10 R 10" | "REST x" | "REST -1" |
-    "OPTS UTF8 OFF" | "OPTS MLST type;size;" | "OPTS MLST" | "OPTS" | "HELP XYZZY" | "SITE" | "SITE XYZZY" | "SITE HELP CHMOD" |
-    "SITE CHMOD" | "SITE CHMOD abc /upload" | "STAT /nowhere" | "STAT /upload" | "MLST" | "MLST /nowhere" | "MDTM /docs" | "SIZE /docs" |
-    "MFMT 20200102030405 /upload/nothing" | "MFMT 2020 /readme.txt" | "DELE /docs" | "RMD /docs" | "RMD /" | "MKD /docs" | "RNFR /" |
-    "CWD" | "CWD ../.." | "PWD now" | "NOOP now" | "SYST now" | "noop" | "" | "PBSZ x" | "PROT"
+    "OPTS UTF8 OFF" | "OPTS MLST type;size;" | "OPTS" | "HELP XYZZY" | "SITE" | "SITE XYZZY" | "SITE HELP CHMOD" |
+    "SITE CHMOD" | "STAT /nowhere" | "STAT /upload" | "MLST" | "MLST /nowhere" | "MDTM /docs" | "SIZE /docs" |
+    "MFMT 20200102030405 /upload/nothing" | "MFMT 2020 /readme.txt" | "DELE /docs" | "RMD /docs" | "RMD /" | "MKD /docs" |
+    "CWD" | "CWD ../.." | "PWD now" | "NOOP now" | "SYST now" | "noop" | "PBSZ x" | "PROT" |
+    "PORT 127,0,0,1,300,1" | "PORT 127,0,0,2,200,200" | "PORT 127,0,0,1,0,80" | "EPRT 1" | "EPRT |1|127.0.0|50000|" | "EPRT |2|::1|50000|" |
+    "EPRT |1|127.0.0.2|50000|" | "EPRT |1|127.0.0.1|99999|" | "EPSV 9" | "EPSV 2"
 ) "\r\n"
 <loose_answer>   ::= r"([2-5][0-9]{2}-[\t -~]*\r\n(([2-5][0-9]{2}-|[\t -/:-~])[\t -~]*\r\n)*)?[2-5][0-9]{2} " <rest>
 
@@ -170,7 +174,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 
 <act>            ::= (
     <ask_size> | <ask_time> | <ask_facts> | <ask_for_gone> | <delete> | <rename> | <make> | <remove> | <permit> |
-    <touch> | <connect> <transfer> | <announce> (<append> | <patch>)
+    <touch> | <connect> <transfer> | <announce> (<append> | <patch> | <resume_beyond>)
 )
 
 # RFC draft MFMT: a time that was set is told again.
@@ -231,7 +235,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <connect>        ::= (<open_data> | <announce>) (<pause> | <set_ascii> | <set_binary>)?
 
 <transfer>       ::= (
-    <list> | <list_gone> | <list_names> | <list_facts> | <fetch> | <resume> | <resume_beyond> | <fetch_gone> | <store> |
+    <list> | <list_gone> | <list_names> | <list_facts> | <fetch> | <resume> | <fetch_gone> | <store> |
     <store_unique> | <abort>
 )
 
@@ -240,9 +244,10 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 # There is nothing to be listed, which some servers tell by an empty list.
 <list_gone>      ::= <Client:Server:list_of_gone> (
     <Server:Client:no_file> | <Server:Client:opening> (
-        <ServerClose:ClientClose:closed> <Server:Client:complete> | <Server:Client:complete> <ServerClose:ClientClose:closed>
+        <ServerClose:ClientClose:closed> <Server:Client:complete_or_not> | <Server:Client:complete_or_not> <ServerClose:ClientClose:closed>
     )
 )
+<complete_or_not> ::= <complete> | <no_file>
 <list_of_gone>   ::= ("LIST " | "NLST ") <gone> "\r\n"
 
 <list_names>     ::= <Client:Server:nlst> <Server:Client:opening> <ServerData:ClientData:names>? (
@@ -319,7 +324,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
     <Server:Client:not_appended>
 )
 # [note] RFC 959 (5.4): nothing may be appended to files
-<not_appended>   ::= r"(45[0-2]|50[0-3]|55[0-3]) " <rest>
+<not_appended>   ::= r"(45[0-2]|50[0-3]|55[0-4]) " <rest>
 <appe>           ::= "APPE " <own> "\r\n"
 
 # Text of lines that end as they should, so that nothing changes on its way. It has eight characters at least.

@@ -119,8 +119,8 @@ where <greeting>..<host> == <any_features>.<host>
 <plain>           ::= "AUTH PLAIN\r\n"
 <plain_at_once>   ::= "AUTH PLAIN " <plain_base64> "\r\n"
 <plain_account>   ::= <plain_base64> "\r\n"
-<wrong_plain_at_once> ::= "AUTH PLAIN " (<wrong_plain_base64> | <odd_base64>) "\r\n"
-<wrong_plain>     ::= <wrong_plain_base64> "\r\n"
+<wrong_plain_at_once> ::= "AUTH PLAIN " (<guessed_base64> | <wrong_plain_base64> | <odd_base64>) "\r\n"
+<wrong_plain>     ::= (<guessed_base64> | <wrong_plain_base64>) "\r\n"
 <no_base64>       ::= <odd_base64> "\r\n"
 <odd_base64>      ::= "%%%" | "a" | "YQ==YQ==" | "YQ"
 <wrong_auth>      ::= "AUTH" ("" | " XYZZY" | " LOGIN a b" | " LOGIN %" | " PLAIN YQ== YQ==") "\r\n"
@@ -130,9 +130,13 @@ where <greeting>..<host> == <any_features>.<host>
 <plain_base64>    ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<plain_text>)
 # [set by USER, PASSWORD]
 <plain_text>      ::= "\0the_user\0the_password" := decoded(<plain_base64>)
+<guessed_base64>  ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<guessed_text>)
+# [set by USER, PASSWORD]
+<guessed_text>    ::= r"\x00the_user\x00(?!the_password\Z)[a-z]{1,12}" := decoded(<guessed_base64>)
+# There is something missing, or too much.
 <wrong_plain_base64> ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<wrong_plain_text>)
-# [set by PASSWORD]
-<wrong_plain_text> ::= r"\x00the_user\x00(?!the_password\Z)[a-z]{1,12}|[a-z]{1,8}(\x00[a-z]{1,8})?|\x00[a-z]\x00[a-z]\x00[a-z]" := decoded(<wrong_plain_base64>)
+<wrong_plain_text> ::= r"[a-z]{1,8}(\x00[a-z]{1,8})?|\x00[a-z]\x00[a-z]\x00[a-z]" := decoded(<wrong_plain_base64>)
+
 
 
 # --- At any time ------------------------------------------------------------------------------------------------------
