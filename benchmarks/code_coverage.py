@@ -72,7 +72,10 @@ def _ftp(folder: Path, python: Sequence[str]) -> AbstractContextManager[Running]
 
 @contextmanager
 def _ftp_with_tls(folder: Path, python: Sequence[str]) -> Iterator[Running]:
-    with make_certificate() as certificate, ftp.pyftpdlib(folder, certificate=Path(certificate), python=python) as server:
+    with (
+        make_certificate() as certificate,
+        ftp.pyftpdlib(folder, certificate=Path(certificate), python=python) as server,
+    ):
         yield server
 
 

@@ -195,12 +195,16 @@ def right_client(module: str) -> str:
 POSTFIX = (stock.PROGRAMS["postfix"],)
 # It hangs up on the fourth mistake and on the eleventh command that is not about mail, without 421: RFC 5321 (3.8).
 EXIM_LIMITS = ("--set", "most_mistakes=3", "--set", "most_pauses=10")
+EXIM_TIGHTER_LIMITS = ("--set", "most_mistakes=3", "--set", "most_pauses=7")  # where not every hello is counted
 # After ten mistakes it takes a second for each answer, and after twenty it leaves.
 POSTFIX_LIMITS = ("--set", "most_mistakes=6")
 # It answers twice to RNTO of a guest, where RFC 959 (5.4) has one reply to each command.
 PROFTPD_GUESTS = '<for_users> ::= "CWD /docs\\r\\n" | "LIST\\r\\n" | "RETR /readme.txt\\r\\n"\n'
 # After EPSV ALL, vsftpd still takes EPRT, and Pure-FTPd PASV: RFC 2428 (4) forbids both.
-NOT_ALL = "<extended_only> ::= <Client:Server:epsv_all> (<Server:Client:all_done> | <Server:Client:not_implemented>) <goodbye>\n"
+NOT_ALL = (
+    "<extended_only> ::= <Client:Server:epsv_all> "
+    "(<Server:Client:all_done> | <Server:Client:not_implemented>) <goodbye>\n"
+)
 PROFTPD = (stock.PROGRAMS["proftpd"],)
 STOCK_EXIM = (stock.PROGRAMS["exim4"],)
 
@@ -230,7 +234,7 @@ PAIRS = (
         "smtp_full",
         "Exim, stock",
         STOCK_EXIM,
-        server(alone(partial(stock.exim, has_account=True)), options=("--set", "most_mistakes=3", "--set", "most_pauses=7")),
+        server(alone(partial(stock.exim, has_account=True)), options=EXIM_TIGHTER_LIMITS),
     ),
     Pair("smtp_full", "OpenSMTPD, stock", ("smtpd", "unshare"), server(alone(stock.opensmtpd))),
     Pair("ftp", "pyftpdlib", (), server(ftp.pyftpdlib)),

@@ -152,7 +152,8 @@ def test_a_server_as_its_distribution_ships_it_is_not_accused(palaver: Any, serv
 GUESTS = '<for_users> ::= "CWD /docs\\r\\n" | "LIST\\r\\n" | "RETR /readme.txt\\r\\n" | "MKD /upload/guest\\r\\n"\n'
 # After EPSV ALL they still take EPRT or PASV, which RFC 2428 (4) forbids.
 NOT_ALL = (
-    "<extended_only> ::= <Client:Server:epsv_all> (<Server:Client:all_done> | <Server:Client:not_implemented>) <goodbye>\n"
+    "<extended_only> ::= <Client:Server:epsv_all> "
+    "(<Server:Client:all_done> | <Server:Client:not_implemented>) <goodbye>\n"
 )
 
 

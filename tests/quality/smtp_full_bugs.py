@@ -1,4 +1,4 @@
-"""Wrong mail servers that only `smtp_full` can find: what is wrong with them, and within how many sessions that is found.
+"""Wrong mail servers that only `smtp_full` can find: what is wrong with them, and how soon that is found.
 
 As a program, this is all of them, and it prints their names and ports. Each differs from `FullSession`, the right one,
 in one thing.
@@ -122,11 +122,11 @@ class AnyPlainPassword(FullSession):
         return words[:1] == [ACCOUNT[0]]
 
 
-class PlainGoesOn(FullSession):
-    """Who cancels AUTH PLAIN has not logged in, and is told so instead."""
+class CancelIsAPassword(FullSession):
+    """Takes the star that cancels a login for a password, once it has the name."""
 
-    def hear_plain(self, line: str) -> str:
-        return self.fail_login() if line == "*" else super().hear_plain(line)
+    def hear_password(self, line: str) -> str:
+        return self.fail_login() if line == "*" else super().hear_password(line)
 
 
 class AsksTwice(FullSession):
@@ -169,11 +169,12 @@ class LeavesAtOddQuit(FullSession):
         return super().odd_quit()
 
 
-class EndsAtStuffedDot(FullSession):
-    """Takes the dots away before it looks for the end, and then for another letter."""
+class WaitsAfterLoneDot(FullSession):
+    """Goes on waiting for the end of a letter with a line that was one dot before it was sent, and says so."""
 
-    def ends_mail(self, line: str) -> bool:
-        return line in (".", "..")
+    def deliver(self) -> str:
+        is_odd = "." in self.mail_lines
+        return reply(354, "there is more to come") if is_odd else super().deliver()
 
 
 class OtherNameLater(FullSession):
@@ -188,13 +189,13 @@ class OtherNameLater(FullSession):
 
 BUGS = (
     Bug("AnyPlainPassword", 20, "unexpected response"),
-    Bug("PlainGoesOn", 20, "unexpected response"),
+    Bug("CancelIsAPassword", 40, "unexpected response"),
     Bug("AsksTwice", 20, "unexpected response"),
     Bug("NestedMail", 20, "unexpected response"),
     Bug("UnknownIsFine", 20, "unexpected response"),
     Bug("KeepsRefusedSender", 20, "unexpected response"),
     Bug("LeavesAtOddQuit", 20, "connection closed"),
-    Bug("EndsAtStuffedDot", 40, "unexpected response"),
+    Bug("WaitsAfterLoneDot", 40, "unexpected response"),
     Bug("OtherNameLater", 20, "constraint violated"),
 )
 
