@@ -202,8 +202,9 @@ BUGS = (
 
 def main() -> None:
     """Serve all of them, and the right one, until the program is ended."""
+    sessions: list[type[FullSession]] = [FullSession, *FullSession.__subclasses__()]
     threads = []
-    for kind in (FullSession, *FullSession.__subclasses__()):
+    for kind in sessions:
         server = server_of(kind, 0)
         print(kind.__name__, server.server_address[1])
         threads.append(Thread(target=server.serve_forever))
