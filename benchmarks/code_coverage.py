@@ -5,8 +5,8 @@ with 1000 messages (sent and received), and prints the share of branches that we
 has loaded: the median over the seeds, the least and the most, and the median share of lines. The reference is asked
 through its API, with the same spec; if it has covered all before that, it begins again with another seed, and the
 server stays. A guided run is the one of `palaver talk --until forever`. A bar that is missed is shown as MISSED, and
-then the exit status is 1. The bars are those of the specs in full, whose servers have a certificate; the small specs, in
-which a random walk soon has said everything, are there to compare. A violation stops the run: these are good servers.
+then the exit status is 1. The bars are those of the specs in full, whose servers have a certificate; the small specs,
+in which a random walk soon has said everything, are there to compare. A violation stops the run.
 """
 
 from __future__ import annotations
