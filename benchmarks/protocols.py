@@ -195,8 +195,16 @@ def right_client(module: str) -> str:
 POSTFIX = (stock.PROGRAMS["postfix"],)
 # It hangs up on the fourth mistake and on the eleventh command that is not about mail, without 421: RFC 5321 (3.8).
 EXIM_LIMITS = ("--set", "most_mistakes=3", "--set", "most_pauses=10")
+EXIM_TIGHTER_LIMITS = ("--set", "most_mistakes=3", "--set", "most_pauses=7")  # where not every hello is counted
+# After ten mistakes it takes a second for each answer, and after twenty it leaves.
+POSTFIX_LIMITS = ("--set", "most_mistakes=6")
 # It answers twice to RNTO of a guest, where RFC 959 (5.4) has one reply to each command.
 PROFTPD_GUESTS = '<for_users> ::= "CWD /docs\\r\\n" | "LIST\\r\\n" | "RETR /readme.txt\\r\\n"\n'
+# After EPSV ALL, vsftpd still takes EPRT, and Pure-FTPd PASV: RFC 2428 (4) forbids both.
+NOT_ALL = (
+    "<extended_only> ::= <Client:Server:epsv_all> "
+    "(<Server:Client:all_done> | <Server:Client:not_implemented>) <goodbye>\n"
+)
 PROFTPD = (stock.PROGRAMS["proftpd"],)
 STOCK_EXIM = (stock.PROGRAMS["exim4"],)
 
@@ -215,15 +223,34 @@ PAIRS = (
     ),
     Pair("smtp_relay", "OpenSMTPD, stock", ("smtpd", "unshare"), server(alone(stock.opensmtpd))),
     Pair("smtp_starttls", "aiosmtpd", ("openssl",), secured(mail.aiosmtpd, in_folder=False)),
+    Pair("smtp_full", "aiosmtpd", ("openssl",), secured(mail.aiosmtpd, in_folder=False)),
+    Pair(
+        "smtp_full",
+        "Postfix, stock",
+        POSTFIX,
+        server(alone(partial(stock.postfix, has_account=True)), options=POSTFIX_LIMITS),
+    ),
+    Pair(
+        "smtp_full",
+        "Exim, stock",
+        STOCK_EXIM,
+        server(alone(partial(stock.exim, has_account=True)), options=EXIM_TIGHTER_LIMITS),
+    ),
+    Pair("smtp_full", "OpenSMTPD, stock", ("smtpd", "unshare"), server(alone(stock.opensmtpd))),
     Pair("ftp", "pyftpdlib", (), server(ftp.pyftpdlib)),
     Pair("ftp", "vsftpd", ("vsftpd",), server(ftp.vsftpd)),
     Pair("ftp", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd))),
     Pair("ftp", "ProFTPD, stock", (stock.PROGRAMS["proftpd"],), server(alone(stock.proftpd))),
     Pair("ftp", "Pure-FTPd, stock", (stock.PROGRAMS["pure-ftpd"],), server(alone(stock.pure_ftpd))),
-    Pair("ftp_full", "pyftpdlib", (), server(ftp.pyftpdlib)),
-    Pair("ftp_full", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd))),
+    Pair("ftp_full", "pyftpdlib", ("openssl",), secured(ftp.pyftpdlib, in_folder=True)),
+    Pair("ftp_full", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd), also=NOT_ALL)),
     Pair("ftp_full", "ProFTPD, stock", PROFTPD, server(alone(stock.proftpd), also=PROFTPD_GUESTS)),
-    Pair("ftp_full", "Pure-FTPd, stock", (stock.PROGRAMS["pure-ftpd"],), server(alone(stock.pure_ftpd))),
+    Pair(
+        "ftp_full",
+        "Pure-FTPd, stock",
+        (stock.PROGRAMS["pure-ftpd"],),
+        server(alone(stock.pure_ftpd), also=NOT_ALL),
+    ),
     Pair("ftp_tls", "pyftpdlib", ("openssl",), secured(ftp.pyftpdlib, in_folder=True)),
     Pair("ftp_tls", "vsftpd", ("vsftpd", "openssl"), secured(ftp.vsftpd, in_folder=True)),
     Pair("dns", "BIND", ("named", "dig"), server(alone(dns.bind))),

@@ -26,6 +26,7 @@ SPECS = Path(palaver_.__file__).parent / "specs"
 SMTP = SPECS / "smtp.fan"
 RELAY = SPECS / "smtp_relay.fan"
 STARTTLS = SPECS / "smtp_starttls.fan"
+FULL = SPECS / "smtp_full.fan"
 
 # The shortest way to a letter and back.
 STRAIGHT = """
@@ -86,6 +87,8 @@ def test_a_real_server_shows_everything_that_is_in_the_spec(palaver: Any, pair: 
         ),
         pytest.param(RELAY, partial(stock.exim, has_account=False), marks=stock.needs("exim4"), id="Exim, open"),
         pytest.param(RELAY, stock.opensmtpd, marks=stock.needs("smtpd"), id="OpenSMTPD"),
+        pytest.param(FULL, partial(stock.exim, has_account=True), marks=stock.needs("exim4"), id="Exim, in full"),
+        pytest.param(FULL, stock.opensmtpd, marks=stock.needs("smtpd"), id="OpenSMTPD, in full"),
     ],
 )
 def test_a_server_as_its_distribution_ships_it_is_not_accused(
@@ -101,7 +104,7 @@ def test_a_server_as_its_distribution_ships_it_is_not_accused(
     assert talked.code == 0, talked.said
 
 
-@pytest.mark.parametrize("path", [SMTP, RELAY, STARTTLS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [SMTP, RELAY, STARTTLS, FULL], ids=lambda path: path.stem)
 def test_nothing_can_be_said_against_the_spec(palaver: Any, path: Path) -> None:
     checked = palaver("check", "--strict", str(path))
     assert (checked.code, checked.said) == (0, "")
@@ -168,6 +171,16 @@ def test_extensions_come_in_any_order_and_a_login_need_not_be_offered(features: 
     misled = palaver_.loads(f"{SMTP.read_text()}\n{hello}{other}\n")
     assert found_by(run_pair(client, server, seed=1).caller) == []
     assert found_by(run_pair(misled, server, seed=1).caller) != []
+
+
+@needs_openssl
+@pytest.mark.parametrize("guidance", [(), ("--unguided",)], ids=["guided", "unguided"])
+def test_a_server_with_encryption_and_accounts_is_right_in_full(
+    palaver: Any, certificate: Path, guidance: tuple[str, ...]
+) -> None:
+    with aiosmtpd(certificate) as running:
+        talked = palaver("talk", str(FULL), "--client", str(running.port), "-n", "15", "--seed", "2", *guidance)
+    assert talked.code == 0, talked.said
 
 
 def test_a_server_without_accounts_is_told_in_a_note(palaver: Any) -> None:

@@ -39,6 +39,7 @@ import rest_bugs
 import rest_client_bugs
 import smtp_bugs
 import smtp_client_bugs
+import smtp_full_bugs
 import tftp_bugs
 import websocket_bugs
 
@@ -243,6 +244,9 @@ def catalogue() -> Iterator[PlantedBug]:
     for bug in smtp_bugs.BUGS:
         at = server_at_port("smtp_bugs.py", bug.name)
         yield PlantedBug(f"smtp {bug.name}", bug.finding, "smtp", {"sessions": bug.sessions}, at)
+    for bug in smtp_full_bugs.BUGS:
+        at = server_at_port("smtp_full_bugs.py", bug.name)
+        yield PlantedBug(f"smtp_full {bug.name}", bug.finding, "smtp_full", {"sessions": bug.sessions}, at)
     for bug in pop3_bugs.BUGS:
         options = {"sessions": bug.sessions, "guided": False}
         at = server_at_port("pop3_bugs.py", bug.name)

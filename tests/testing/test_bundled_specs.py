@@ -32,7 +32,7 @@ BOTH_SIDED = [name for path in PATHS if (name := path.relative_to(ROOT).as_posix
 DATAGRAMS = {f"src/palaver/specs/{name}.fan" for name in ("dns", "ntp", "tftp")}
 
 # Where there is encryption, over sockets a certificate is needed.
-ENCRYPTED = {"src/palaver/specs/ftp_tls.fan", "src/palaver/specs/smtp_starttls.fan"}
+ENCRYPTED = {f"src/palaver/specs/{name}.fan" for name in ("ftp_full", "ftp_tls", "smtp_full", "smtp_starttls")}
 
 # Where not any seed will do: long lists of quotes are searched for at length; by this seed a short one is asked for.
 SEEDS = {"src/palaver/specs/rest.fan": 5}

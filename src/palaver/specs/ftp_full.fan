@@ -1,12 +1,12 @@
-# FTP in full (RFC 959, 2428, 3659): all of ftp, with the commands about files, listings for machines, and active mode.
+# FTP in full (RFC 959, 2428, 3659, 4217): all of ftp, with the commands about files, listings for machines, active mode, and TLS.
 #
 #   palaver talk ftp_full --client 2121        test the server at port 2121
 #   palaver talk ftp_full --server 2121        test the clients that come to port 2121
 #
 # Everything that is not said here is as in ftp.fan. The user may also make, rename and delete what is in the folder UPLOAD. Names
-# there are made up anew in each session, and some of the files are left behind.
+# there are made up anew in each session, and some of the files are left behind. Who has a certificate may encrypt.
 
-include('ftp.fan')
+include('ftp_tls.fan')
 
 import posixpath
 import random
@@ -18,11 +18,11 @@ from functools import reduce
 # An <act> says something about the files of the server, or changes them. If it needs a data connection, it begins by
 # setting one up.
 
-<start>          ::= <Server:Client:greeting> <logged_out>
+<start>          ::= <Server:Client:greeting> (<logged_out> | <encryption>)
 
 <logged_out>     ::= (<failed_login> | <refusal> | <out_of_order> | <question_of_guest>)* (<login> <logged_in> | <goodbye>)
 
-<logged_in>      ::= (<question> | <act>)* (<goodbye> | <start_over>)
+<logged_in>      ::= (<question> | <act> | <loose> | <set_protection>)* (<goodbye> | <start_over> | <extended_only>)
 
 # Whoever begins anew is logged out, if the server lets them.
 <start_over>     ::= <Client:Server:rein> (
@@ -38,12 +38,42 @@ from functools import reduce
 <not_implemented> ::= r"(202|50[0-24]) " <rest>
 
 
+# From here on data connections are set up by EPSV alone (RFC 2428, 4).
+<extended_only>  ::= <Client:Server:epsv_all> (
+    <Server:Client:all_done> (<Client:Server:other_setup> <Server:Client:not_so>)* | <Server:Client:not_implemented>
+) <goodbye>
+<epsv_all>       ::= "EPSV ALL\r\n"
+<all_done>       ::= r"2[02]0 " <rest>
+<other_setup>    ::= ("PASV" | "PORT 127,0,0,1,200,200" | "EPRT |1|127.0.0.1|50000|") "\r\n"
+
+
+# --- Encryption -------------------------------------------------------------------------------------------------------
+#
+# Who asks for it may be told that there is none. It is asked for once. Data connections are encrypted if PROT said so
+# and was answered well; REIN takes that back (RFC 2228, 3).
+
+<encryption>     ::= <Client:Server:auth_tls> (<Server:Client:go_ahead> <auth_again>? <secret> | <Server:Client:no_tls> <logged_out>)
+<secret>         ::= (<failed_login> | <refusal> | <question_of_guest>)* (<login> <secret_user> | <goodbye>)
+<secret_user>    ::= <question>* <protect> <private>
+<private>        ::= (<question> | <act>)* (<expose> <logged_in> | <goodbye>)
+<auth_again>     ::= <Client:Server:auth_more> <Server:Client:not_so>
+<auth_more>      ::= "AUTH TLS\r\n"
+<no_tls>         ::= r"(202|421|431|50[0-4]|53[0-4]) " <rest>
+
+<set_protection> ::= <Client:Server:pbsz> <Server:Client:protection_answer> (
+    <Client:Server:prot_private> | <Client:Server:prot_clear>
+) <Server:Client:protection_answer>
+<protection_answer> ::= <done> | <no_protection>
+<no_protection>  ::= r"(50[0-4]|53[0-6]|55[0-3]) " <rest>
+
+
 # --- Guests -----------------------------------------------------------------------------------------------------------
 
 <refusal>        ::= (<Client:Server:pwd> | <Client:Server:for_users>) <Server:Client:denied>
 <for_users>      ::= (
     "CWD /docs" | "CDUP" | "LIST" | "NLST" | "PASV" | "EPSV" | "RETR /readme.txt" | "STOR /upload/guest" |
-    "SIZE /readme.txt" | "DELE /upload/guest" | "MKD /upload/guest" | "RMD /empty" | "RNFR /readme.txt" | "RNTO /upload/guest"
+    "SIZE /readme.txt" | "DELE /upload/guest" | "MKD /upload/guest" | "RMD /empty" | "RNFR /readme.txt" | "RNTO /upload/guest" |
+    "MDTM /readme.txt" | "APPE /upload/guest" | "PORT 127,0,0,1,200,200"
 ) "\r\n"
 
 # A password without a name.
@@ -121,17 +151,37 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <mistake>        ::= <Client:Server:mistaken> <Server:Client:not_so>
 <mistaken>       ::= (
     "TYPE Q" | "STRU Q" | "MODE Q" | "EPRT |9|127.0.0.1|1|" | "PORT 127,0,0" | "PORT 1,2,3,4,5,x" |
-    "MKD" | "RETR" | "DELE" | "SIZE" | "RNTO /upload/nothing" | r"XYZZY[A-Z]{0,4}" | "OPTS XYZZY"
+    "AUTH XYZZY" | "PROT X" | "PROT S" |
+    "MKD" | "RETR" | "DELE" | "SIZE" | "RNTO /upload/nothing" | r"XYZZY[A-Z]{0,4}" | "OPTS XYZZY" | "CWD /readme.txt"
 ) "\r\n"
-<not_so>         ::= r"((50[0-4]|522|550)-[\t -~]*\r\n(((50[0-4]|522|550)-|[\t -/:-~])[\t -~]*\r\n)*)?(50[0-4]|522|55[0-3]) " <rest>
+<not_so>         ::= r"((50[0-4]|52[12]|53[0-6]|55[0-4])-[\t -~]*\r\n(((50[0-4]|52[12]|53[0-6]|55[0-4])-|[\t -/:-~])[\t -~]*\r\n)*)?(4[235][0-9]|50[0-4]|52[12]|53[0-6]|55[0-4]) " <rest>
+
+# What servers may understand or not. It moves nobody, and needs no data connection.
+<loose>          ::= <Client:Server:loose_words> <Server:Client:loose_answer>
+<loose_words>    ::= (
+    "TYPE A N" | "TYPE L 8" | "TYPE L7" | "STRU R" | "STRU P" | "MODE B" | "MODE C" | "ALLO x" | "ALLO 10 R 10" | "REST x" | "REST -1" |
+    "OPTS UTF8 OFF" | "OPTS MLST type;size;" | "OPTS" | "HELP XYZZY" | "SITE" | "SITE XYZZY" | "SITE HELP CHMOD" |
+    "SITE CHMOD" | "STAT /nowhere" | "STAT /upload" | "MLST" | "MLST /nowhere" | "MDTM /docs" | "SIZE /docs" |
+    "MFMT 20200102030405 /upload/nothing" | "MFMT 2020 /readme.txt" | "DELE /docs" | "RMD /docs" | "RMD /" | "MKD /docs" |
+    "CWD" | "CWD ../.." | "PWD now" | "NOOP now" | "SYST now" | "noop" | "PBSZ x" | "PROT" |
+    "PORT 127,0,0,1,300,1" | "PORT 127,0,0,2,200,200" | "PORT 127,0,0,1,0,80" | "EPRT 1" | "EPRT |1|127.0.0|50000|" | "EPRT |2|::1|50000|" |
+    "EPRT |1|127.0.0.2|50000|" | "EPRT |1|127.0.0.1|99999|" | "EPSV 9" | "EPSV 2"
+) "\r\n"
+<loose_answer>   ::= r"([2-5][0-9]{2}-[\t -~]*\r\n(([2-5][0-9]{2}-|[\t -/:-~])[\t -~]*\r\n)*)?[2-5][0-9]{2} " <rest>
 
 
 # --- Acts -------------------------------------------------------------------------------------------------------------
 
 <act>            ::= (
     <ask_size> | <ask_time> | <ask_facts> | <ask_for_gone> | <delete> | <rename> | <make> | <remove> | <permit> |
-    <connect> <transfer> | <announce> <append>
+    <touch> | <connect> <transfer> | <announce> (<append> | <patch> | <resume_beyond>)
 )
+
+# RFC draft MFMT: a time that was set is told again.
+<touch>          ::= <Client:Server:mfmt> <Server:Client:mfmt_answer>
+<mfmt>           ::= "MFMT 20" r"[0-2][0-9]" "0102030405 " <some_file> "\r\n"
+<mfmt_answer>    ::= <time_set> | <no_file> | <not_implemented>
+<time_set>       ::= "213 " <rest>
 
 <ask_size>       ::= <set_binary> <Client:Server:size> <Server:Client:size_told>
 <size>           ::= "SIZE " <there> "\r\n"
@@ -185,10 +235,20 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <connect>        ::= (<open_data> | <announce>) (<pause> | <set_ascii> | <set_binary>)?
 
 <transfer>       ::= (
-    <list> | <list_names> | <list_facts> | <fetch> | <resume> | <fetch_gone> | <store> | <abort>
+    <list> | <list_gone> | <list_names> | <list_facts> | <fetch> | <resume> | <fetch_gone> | <store> |
+    <store_unique> | <abort>
 )
 
-<list_folder>    ::= "LIST\r\n" | "LIST " <folder> "\r\n"
+<list_folder>    ::= "LIST\r\n" | "LIST " (<folder> | <file>) "\r\n"
+
+# There is nothing to be listed, which some servers tell by an empty list.
+<list_gone>      ::= <Client:Server:list_of_gone> (
+    <Server:Client:no_file> | <Server:Client:opening> (
+        <ServerClose:ClientClose:closed> <Server:Client:complete_or_not> | <Server:Client:complete_or_not> <ServerClose:ClientClose:closed>
+    )
+)
+<complete_or_not> ::= <complete> | <no_file>
+<list_of_gone>   ::= ("LIST " | "NLST ") <gone> "\r\n"
 
 <list_names>     ::= <Client:Server:nlst> <Server:Client:opening> <ServerData:ClientData:names>? (
     <ServerClose:ClientClose:closed> <Server:Client:complete> |
@@ -222,6 +282,15 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <rest_at>        ::= "REST " <offset> "\r\n"
 <offset>         ::= "0" | "1" | "7"
 
+# From behind its end, nothing comes, if that is not refused.
+<resume_beyond>  ::= <set_binary> <Client:Server:rest_far> <Server:Client:go_on> <Client:Server:retr> (
+    <Server:Client:not_from_there> | <Server:Client:opening> (
+        <ServerClose:ClientClose:closed> <Server:Client:complete> | <Server:Client:complete> <ServerClose:ClientClose:closed>
+    )
+)
+<rest_far>       ::= "REST 99999999\r\n"
+<not_from_there> ::= r"(45[0-2]|501|55[0-4]) " <rest>
+
 <fetch_gone>     ::= <Client:Server:retr_gone> <Server:Client:no_file>
 <retr_gone>      ::= "RETR " <gone> "\r\n"
 
@@ -231,13 +300,31 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 )
 <stor_text>      ::= "STOR " <own> "\r\n"
 
+# The server finds a name, and tells it or not.
+<store_unique>   ::= <Client:Server:cwd_upload> <Server:Client:changed> <Client:Server:stou> (
+    <Server:Client:opening> <ClientData:ServerData:line> <ClientClose:ServerClose:closed> <Server:Client:complete> |
+    <Server:Client:not_unique>
+)
+# [set by UPLOAD]
+<cwd_upload>     ::= "CWD /upload\r\n"
+<stou>           ::= "STOU\r\n"
+<not_unique>     ::= r"(45[0-2]|50[0-4]|55[0-3]) " <rest>
+
+# Part of a file is replaced. What it is then is not followed.
+<patch>          ::= <set_binary> <Client:Server:rest_at> <Server:Client:go_on> <Client:Server:stor_part> (
+    <Server:Client:opening> <ClientData:ServerData:part> <ClientClose:ServerClose:closed> <Server:Client:complete> |
+    <Server:Client:not_appended>
+)
+<stor_part>      ::= "STOR " <own> "\r\n"
+<part>           ::= r"[ -~]{1,60}"
+
 # In active mode: a server that refuses this may be quicker to reset a connection that it waits for than to say so.
 <append>         ::= <Client:Server:appe> (
     <Server:Client:opening> <ClientData:ServerData:line> <ClientClose:ServerClose:closed> <Server:Client:complete> |
     <Server:Client:not_appended>
 )
 # [note] RFC 959 (5.4): nothing may be appended to files
-<not_appended>   ::= r"(45[0-2]|50[0-3]|55[0-3]) " <rest>
+<not_appended>   ::= r"(45[0-2]|50[0-3]|55[0-4]) " <rest>
 <appe>           ::= "APPE " <own> "\r\n"
 
 # Text of lines that end as they should, so that nothing changes on its way. It has eight characters at least.
@@ -301,6 +388,7 @@ where forall <r> in <rename>: <r>.<rnto_answer> == due(<r>, <r>.<rnto_answer>, "
 where forall <m> in <make>: <m>.<mkd_answer> == due(<m>, <m>.<mkd_answer>, "521 550", "257 521 550")
 where forall <m> in <make>: str(<m>.<mkd>.<new_folder>) == str(<m>.<mkd_answer>.<made>.<name>)
 where forall <r> in <remove>: <r>.<rmd_answer> == due(<r>, <r>.<rmd_answer>, "250", "450 550")
+where forall <t> in <touch>: <t>.<mfmt_answer> == due(<t>, <t>.<mfmt_answer>, "213 500 501 502 504", "202 450 500 501 502 504 550")
 where forall <p> in <permit>: <p>.<chmod_answer> == due(<p>, <p>.<chmod_answer>, "200 202 500 501 502 504", "202 450 500 501 502 504 550")
 
 
@@ -342,6 +430,10 @@ def follow(files, act):
     path = paths[0] if paths else ""
     for text in done.find_all_trees("<text>"):
         return files.stored(path, str(text))
+    if done.symbol == "<store_unique>":  # nobody knows where
+        return files
+    for _ in done.find_all_trees("<part>"):
+        return files.stored(path, None)
     for line in done.find_all_trees("<line>"):
         before = "" if path in files.gone else files.texts.get(path)
         return files.stored(path, None if before is None else before + str(line))
@@ -452,15 +544,20 @@ def fresh(kind):
 
 class Client(Client):
     is_new_line = True
+    is_waiting = False
 
     def send(self, message, recipient):
         if message.symbol in ("<retr_gone>", "<abor>"):
             ClientData.instance().stop()
         super().send(message, recipient)
+        self.is_waiting = message.symbol == "<auth_tls>"
 
     def receive(self, message, sender):
         if message and self.is_new_line:
             ClientData.instance().heed_reply(message[:1])
+            if self.is_waiting:  # it may be refused
+                self.has_asked = message[:1] == b"2"
+                self.is_waiting = False
         self.is_new_line = bool(message) and message[-1:] == b"\n"
         super().receive(message, sender)
 
@@ -469,11 +566,13 @@ class Server(Server):
     def send(self, message, recipient):
         if message.symbol == "<opening>":
             ServerData.instance().begin()
+        ServerData.instance().settle(str(message)[:1])
         super().send(message, recipient)
 
 
 class UsedEnd:
     is_used = has_ended = False
+    wanted = ""
 
     def open(self, port, mode=None):
         self.is_used = self.has_ended = False
@@ -491,9 +590,19 @@ class UsedEnd:
         else:
             self.has_ended = True
 
+    def heed(self, command):
+        self.wanted = command if command.startswith(("PROT ", "REIN")) else ""
+
+    def settle(self, digit):
+        """What was asked for counts if the answer is a good one. Whoever connects, the client is that of TLS, too."""
+        if self.wanted and digit == "2":
+            self.tls = {"role": self.side.lower()} if self.wanted == "PROT P\r\n" else None
+        self.wanted = ""
+
 
 class ClientData(UsedEnd, ClientData):
     def heed_reply(self, digit):
+        self.settle(digit.decode())
         if digit == b"1":
             self.begin()
         elif digit in (b"4", b"5") and not self.is_used:
