@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import coap_bugs
 import dns_bugs
 import dns_client_bugs
 import ftp_bugs
@@ -133,6 +134,7 @@ SMALL_SERVERS = (
     ("mqtt", "tcp", 2.0, mqtt_bugs),
     ("modbus", "tcp", 1.0, modbus_bugs),
     ("ntp", "udp", 1.0, ntp_bugs),
+    ("coap", "udp", 1.0, coap_bugs),
     ("http", "tcp", 1.0, http_server_bugs),
 )
 # Clients say what they have in mind, so there is little to leave out, and they are started for each session.
