@@ -27,6 +27,7 @@ sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "matchin
 
 from palaver.transport.certificate import make_certificate  # noqa: E402
 from servers import (  # noqa: E402
+    coap,
     dns,
     ftp,
     imap,
@@ -305,6 +306,10 @@ PAIRS = (
     Pair("redis", "redis-server", ("redis-server",), server(alone(redis.redis_server))),
     Pair("redis", "redis-cli", ("redis-cli",), client("redis-cli -p {port} -r 3 RPUSH palaver:l a 'two words'")),
     Pair("redis", "redis-py", (), client(python(REDIS_PY))),
+    Pair("coap", "libcoap", (coap.LIBCOAP,), server(alone(coap.libcoap), options=coap.LIBCOAP_LIMITS)),
+    Pair("coap", "aiocoap", (), server(alone(coap.aiocoap), options=coap.AIOCOAP_LIMITS)),
+    Pair("coap", "libcoap, client", ("coap-client-notls",), client(coap.CLIENTS["coap-client reads"])),
+    Pair("coap", "aiocoap, client", (), client(coap.CLIENTS["aiocoap-client reads"])),
     Pair("modbus", "libmodbus", ("mbpoll",), server(alone(modbus.libmodbus))),
     Pair("modbus", "pymodbus", (), server(alone(modbus.pymodbus), also=modbus.WITHOUT_MISTAKES)),
     Pair("modbus", "mbpoll", ("mbpoll",), client("mbpoll -1 -a 1 -t 4 -r 1 -c 5 -p {port} 127.0.0.1")),

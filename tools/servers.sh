@@ -10,7 +10,7 @@ directory=${1:-$here/.servers}
 packages="opensmtpd vsftpd bind9 bind9-dnsutils nsd knot knot-dnsutils ldnsutils pdns-server pdns-backend-bind
     nginx-light lighttpd apache2 websocketd node-ws ncftp wget dovecot-imapd dovecot-pop3d mosquitto
     mosquitto-clients redis-server memcached
-    tftpd-hpa tftp-hpa atftp mbpoll iproute2 libbsd0 curl swaks msmtp mpop lftp openssl util-linux tshark chromium"
+    libcoap3-bin tftpd-hpa tftp-hpa atftp mbpoll iproute2 libbsd0 curl swaks msmtp mpop lftp openssl util-linux tshark chromium"
 
 lists_are_fresh=
 refresh_lists() {

@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import coap_bugs
 import dns_bugs
 import dns_client_bugs
 import ftp_bugs
@@ -153,6 +154,7 @@ SMALL_SERVERS = (
     ("mqtt", "tcp", 2.0, mqtt_bugs),
     ("modbus", "tcp", 1.0, modbus_bugs),
     ("ntp", "udp", 1.0, ntp_bugs),
+    ("coap", "udp", 1.0, coap_bugs),
     ("http", "tcp", 1.0, http_server_bugs),
     ("imap", "tcp", 2.0, imap_bugs),
     ("websocket", "tcp", 1.0, websocket_bugs),

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import coap_bugs
 import http_server_bugs
 import imap_bugs
 import modbus_bugs
@@ -44,6 +45,7 @@ class WrongServers:
 
 
 CATALOGUES = [
+    WrongServers("coap", coap_bugs, "Device", scheme="udp:", is_alone=False, times=2),
     WrongServers("http", http_server_bugs, "Site", is_alone=False),
     WrongServers("imap", imap_bugs, "Mail", timeout=2),
     WrongServers("modbus", modbus_bugs, "Device"),

@@ -29,7 +29,7 @@ ONE_SIDED = {
 BOTH_SIDED = [name for path in PATHS if (name := path.relative_to(ROOT).as_posix()) not in ONE_SIDED]
 
 # Where the spec means datagrams, on a stream it would not be clear where a message ends.
-DATAGRAMS = {f"src/palaver/specs/{name}.fan" for name in ("dns", "ntp", "tftp")}
+DATAGRAMS = {f"src/palaver/specs/{name}.fan" for name in ("coap", "dns", "ntp", "tftp")}
 
 # Where there is encryption, over sockets a certificate is needed.
 ENCRYPTED = {f"src/palaver/specs/{name}.fan" for name in ("ftp_full", "ftp_tls", "smtp_full", "smtp_starttls")}
@@ -55,6 +55,9 @@ def loaded(name: str) -> Spec:
         )
     if name == "src/palaver/specs/tftp.fan":  # as a server it is done after one transfer
         return palaver.loads((ROOT / name).read_text().replace("LEAST = 4", "LEAST = 1").replace("2 * LEAST", "LEAST"))
+    if name == "src/palaver/specs/coap.fan":  # as a server it is done after one exchange, and suffers no mistakes
+        text = (ROOT / name).read_text().replace(" | <rejected> | <ignored>", "")
+        return palaver.loads(text.replace("return 15 if", "return 1 if").replace("return 25 if", "return 1 if"))
     return palaver.load(ROOT / name)
 
 
