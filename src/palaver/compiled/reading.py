@@ -93,7 +93,7 @@ class Reading:
             return self._violation(self._failure)
         if self._lost_source is not None:
             return Rejected(self._lost_source, offset=0)
-        # Without bounds a long input takes a time that is at least quadratic, only to tell more of what is known to be wrong.
+        # Without bounds a long input takes quadratic time or more, only to tell more of what is known to be wrong.
         is_short = len(self._data) <= MAX_REREAD_CHARACTERS
         return self._unbounded_rejection() if self._is_bounded and is_short else self._misread()
 
