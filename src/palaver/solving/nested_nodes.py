@@ -1,8 +1,8 @@
-"""Nodes of a recursive symbol whose conditions hold for each node inside of them, too.
+"""Dynamic programming (Bellman 1957) for recursive symbols with conditions: good nodes are made of good ones.
 
-Every such node is made of smaller ones that are good, down to one that contains none. So they are found from the bottom
-up, as in dynamic programming (Bellman 1957): what was found good is used where the symbol occurs inside of itself. To
-search for all levels at once would take a time that is exponential in their number.
+Every node whose inner nodes are good, too, is made of smaller ones, down to one that contains none. So they are found
+from the bottom up: what was found good is used where the symbol occurs inside of itself. To search for all levels at
+once would take a time that is exponential in their number.
 """
 
 from __future__ import annotations
