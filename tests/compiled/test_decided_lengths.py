@@ -160,6 +160,22 @@ def test_reading_is_linear_in_the_number_of_records(text: str, data: str | bytes
     assert many < 10**1.15 * few
 
 
+def test_rejecting_is_linear_in_the_number_of_records() -> None:
+    """Another reading without bounds tells which constraint fails, but takes quadratic time: it is for short inputs."""
+    spec = palaver.loads(RECORDS)
+    record = b"\x14" + bytes(range(100, 120))
+
+    def reject(times: int) -> None:
+        with pytest.raises(Rejected, match="unexpected end of input"):
+            spec.parse((record * times)[:-1])
+
+    reject(20)  # compile
+    few, many = (lines_run(partial(reject, times)) for times in (30, 300))
+    assert many < 10**1.15 * few
+    with pytest.raises(Rejected, match="does not hold"):
+        spec.parse((record * 2)[:-1])
+
+
 def test_a_header_with_a_total_inside_of_another_total_is_read() -> None:
     spec = palaver.loads("""
 <start> ::= <packet>+

@@ -57,6 +57,25 @@ with socket.create_connection(("127.0.0.1", int(port)), 20) as connection, conne
     if due:
         connection.sendall(b"\\xe0\\0")
 """
+# A client that leaves, or does something else, when the first delivery with QoS 1 comes.
+LEAVING = """
+import socket, sys
+port, mode = sys.argv[1:]
+with socket.create_connection(("127.0.0.1", int(port)), 20) as connection, connection.makefile("rb") as packets:
+    connection.sendall(b"\\x10\\x0d\\0\\4MQTT\\4\\2\\0\\x3c\\0\\1a")
+    assert packets.read(4)[0] == 0x20
+    connection.sendall(b"\\x82\\6\\0\\1\\0\\1t\\1")
+    assert packets.read(5)[0] == 0x90
+    while True:
+        kind, length = packets.read(2)
+        if length > 127:
+            length += 128 * (packets.read(1)[0] - 1)
+        packets.read(length)
+        if kind & 0xf6 == 0x32:
+            break
+    if mode != "close":
+        connection.sendall({"leave": b"\\xe0\\0", "news": b"\\x30\\4\\0\\1tx\\xe0\\0"}[mode])
+"""
 CLIENTS = {
     "paho": shlex.join([sys.executable, "-c", PAHO, "{port}"]),
     "mosquitto_pub": "mosquitto_pub -p {port} -q 1 -r -t palaver/a -m hello --will-topic palaver/w --will-payload gone",
@@ -68,7 +87,7 @@ def talk(palaver: Any, port: int, sessions: int) -> Any:
     return palaver("talk", "mqtt", "--client", str(port), "-n", str(sessions), "--unguided", "--seed", "1")
 
 
-@pytest.mark.parametrize(("name", "paths"), [("mqtt", "1165 5-paths"), ("mqtt_clients", "1106 5-paths")])
+@pytest.mark.parametrize(("name", "paths"), [("mqtt", "1165 5-paths"), ("mqtt_clients", "1361 5-paths")])
 def test_the_spec_is_without_objections(palaver: Any, name: str, paths: str) -> None:
     checked = palaver("check", "--strict", "--k", "5", str(SPECS / f"{name}.fan"))
     assert (checked.code, checked.said) == (0, "")
@@ -112,3 +131,11 @@ def test_a_client_need_not_wait_until_it_is_accepted(palaver: Any, mode: str) ->
     talked = palaver("talk", "mqtt_clients", "--server", "Broker={port}", "--target", client, "-n", "2", "--seed", "1")
     assert talked.code == 0, talked.text + talked.said
     assert talked.summary.endswith("no findings")
+
+
+@pytest.mark.parametrize(("mode", "code"), [("leave", 0), ("close", 0), ("news", 1)])
+def test_a_client_may_leave_while_a_delivery_is_on_its_way(palaver: Any, mode: str, code: int) -> None:
+    """It may leave without an acknowledgement (MQTT 3.1.1, 3.14 and 4.4), and do nothing else without one."""
+    client = shlex.join([sys.executable, "-c", LEAVING, "{port}", mode])
+    talked = palaver("talk", "mqtt_clients", "--server", "Broker={port}", "--target", client, "-n", "2", "--seed", "1")
+    assert talked.code == code, talked.text + talked.said

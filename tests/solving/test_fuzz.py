@@ -131,3 +131,46 @@ where eval(str(<start>)) == 47110
 """)
     for seed in range(3):
         assert all(eval(str(tree)) == 47110 for tree in spec.fuzz(1, seed=seed))
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        '<expr> ::= <expr> "+" <expr> | <expr> "*" <expr> | "(" <expr> ")" | <number>\n'
+        '<number> ::= "0" | r"[1-9][0-9]*"',
+        '<expr> ::= <expr> "+" <expr> | "(" <expr> ")" | r"[1-9][0-9]*"',
+        '<expr> ::= <term> ("-" <term>)*\n<term> ::= <atom> ("*" <atom>)*\n'
+        '<atom> ::= r"0|[1-9][0-9]?" | "(" <expr> ")"',
+        '<expr> ::= <number> | "(" <expr> "+" <expr> ")" | "--" <expr>\n'
+        '<number> ::= <n> | <n> <number>\n<n> ::= r"[1-9]" | "0"',
+    ],
+)
+def test_a_condition_on_every_node_of_a_recursive_symbol_is_met_from_the_bottom_up(rules: str) -> None:
+    spec = palaver.loads(f'<start> ::= "x=" <expr> ";"\n{rules}\nwhere eval(str(<expr>)) == 10\n')
+    for seed in range(3):
+        trees = list(spec.fuzz(10, seed=seed))
+        assert len({str(tree) for tree in trees}) == 10
+        assert all(eval(str(expr)) == 10 for tree in trees for expr in tree.find_subtrees("<expr>"))
+
+
+def test_nested_parts_of_a_recursive_symbol_vary() -> None:
+    spec = palaver.loads("""
+<start> ::= <list>
+<list> ::= "[" (<item> ("," <item>)*)? "]"
+<item> ::= r"[1-9]{1,3}" | <list>
+where len(eval(str(<list>))) == 3
+""")
+    trees = list(spec.fuzz(10, seed=1))
+    assert len(trees) == 10
+    assert len({len(list(tree.find_subtrees("<list>"))) for tree in trees}) >= 3
+
+
+def test_the_only_tree_of_a_recursive_symbol_is_found_and_said_to_be_all() -> None:
+    spec = palaver.loads("""
+<start> ::= <tree>
+<tree> ::= r"[a-z]" | "(" <tree> " " <tree> ")"
+where str(<tree>).count("a") == 1
+""")
+    solutions = spec.fuzz(3, seed=1)
+    assert [str(tree) for tree in solutions] == ["a"]
+    assert "no more" in (solutions.shortfall or "")

@@ -22,3 +22,5 @@ MAX_LENGTH_FIELDS = 4
 MAX_LENGTH_SHIFT = 16
 # Alternatives of a condition that are looked at for equations.
 MAX_ALTERNATIVES = 8
+
+MAX_REREAD_CHARACTERS = 256  # of a rejected input that is read again, without bounds, to tell which constraint fails

@@ -9,7 +9,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from palaver.compiled.compiled_limits import MAX_REFUSED_CHARACTERS, MAX_REFUSED_DERIVATIONS, MIN_REFUSED_DERIVATIONS
+from palaver.compiled.compiled_limits import (
+    MAX_REFUSED_CHARACTERS,
+    MAX_REFUSED_DERIVATIONS,
+    MAX_REREAD_CHARACTERS,
+    MIN_REFUSED_DERIVATIONS,
+)
 from palaver.compiled.data import as_data
 from palaver.constraints.checks import Failure
 from palaver.errors import Rejected, Undecided
@@ -88,7 +93,9 @@ class Reading:
             return self._violation(self._failure)
         if self._lost_source is not None:
             return Rejected(self._lost_source, offset=0)
-        return self._misread() if not self._is_bounded else self._unbounded_rejection()
+        # Without bounds a long input takes quadratic time or more, only to tell more of what is known to be wrong.
+        is_short = len(self._data) <= MAX_REREAD_CHARACTERS
+        return self._unbounded_rejection() if self._is_bounded and is_short else self._misread()
 
     def _unbounded_rejection(self) -> Rejected:
         """The constraint that the first derivation violates if lengths are not bounded, rather than where it ended."""

@@ -21,10 +21,16 @@ Many: TypeAlias = "Callable[[Derivation, list[Part]], None]"
 Several: TypeAlias = "Callable[[Derivation, list[Part], int], None]"
 Body: TypeAlias = "Callable[[Derivation], tuple[Part, ...]]"
 # Makes a node; its argument makes one by the rule.
-MakeField: TypeAlias = Callable[[Callable[[], Node]], Node]
-MakeNode: TypeAlias = Callable[[], Node]
+MakeField: TypeAlias = "Callable[[MakeNode], Node]"
 Attempts: TypeAlias = "Callable[[Derivation], MakeNode]"
 FieldMakers: TypeAlias = Mapping[str, MakeField]
+
+
+class MakeNode(Protocol):
+    """Makes candidates for a node."""
+
+    def __call__(self, nodes: int | None = None) -> Node:
+        """The next candidate, of about so many nodes if they are given."""
 
 
 class Discarded(Exception):
@@ -139,9 +145,9 @@ def by_the_rule(expand: One) -> Attempts:
     def attempts(run: Derivation) -> MakeNode:
         left, number = run.left, 0
 
-        def attempt() -> Node:
+        def attempt(nodes: int | None = None) -> Node:
             nonlocal number
-            run.left = smaller(left, number)
+            run.left = smaller(left, number) if nodes is None else nodes
             number += 1
             return cast(Node, expand(run))
 
@@ -152,7 +158,7 @@ def by_the_rule(expand: One) -> Attempts:
 
 def smaller(nodes: int, attempt: int) -> int:
     """The number of nodes for an attempt after others: where large trees are hopeless, a small one may do."""
-    return nodes >> 2 * (attempt % 3)
+    return nodes >> 2 * (attempt % 4)
 
 
 def recalled(symbol: str, parties: Parties | None, make: One) -> One:

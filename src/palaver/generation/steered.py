@@ -115,13 +115,18 @@ def noted(name: str, make: One) -> One:
 
 
 def steered_at_first(steered: One, unsteered: One) -> Attempts:
-    def attempts(run: Derivation) -> plain.MakeNode:
-        left = MAX_STEERED_ATTEMPTS
+    later = plain.by_the_rule(unsteered)
 
-        def attempt() -> Node:
+    def attempts(run: Derivation) -> plain.MakeNode:
+        left, attempt_later = MAX_STEERED_ATTEMPTS, later(run)
+
+        def attempt(nodes: int | None = None) -> Node:
             nonlocal left
             left -= 1
-            node = (steered if left >= 0 else unsteered)(run)
+            if left < 0:
+                return attempt_later(nodes)
+            run.left = run.left if nodes is None else nodes
+            node = steered(run)
             assert isinstance(node, Node), "the maker of a symbol makes a node"
             return node
 

@@ -9,13 +9,20 @@ from typing import Any
 
 from palaver.constraints.checks import Check
 from palaver.generation.depth import deep, shallow
-from palaver.generation.makers import Discarded
+from palaver.generation.makers import Discarded, MakeNode
 from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.domains import Domain
 from palaver.solving.memetic_search import MemeticSearch, StepBudget
+from palaver.solving.nested_nodes import NestedNodes
 from palaver.solving.placement import node_of
-from palaver.solving.solving_limits import MAX_FIELD_CLIMBS, MAX_FIELD_CRASHES, MAX_FIELD_DRAWS, MAX_FIELD_SPELLINGS
+from palaver.solving.solving_limits import (
+    MAX_FIELD_CLIMB_STEPS,
+    MAX_FIELD_CLIMBS,
+    MAX_FIELD_CRASHES,
+    MAX_FIELD_DRAWS,
+    MAX_FIELD_SPELLINGS,
+)
 from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -57,40 +64,52 @@ class ConstrainedField:
     chance: RandomSource
     budget: StepBudget
     is_shallow: bool = False  # then its makers call each other no deeper than a spec's own code may
+    nested: NestedNodes | None = None  # only if there are filters, and the symbol can occur inside of itself
     _record: _Record = field(default_factory=_Record, repr=False)
 
-    def make(self, plain: Callable[[], Node]) -> Node:
+    def make(self, plain: MakeNode) -> Node:
         """A node; `plain` makes one without regard to constraints. :raises Discarded: there seems to be none"""
         if self.search is None:
             return self._drawn(plain)
+        inner = None if self.nested is None else self.nested.inner(plain)
+        if inner is not None:
+            return inner
         # Conditions run the spec's own code, inside of makers that call each other as deep as the tree is.
         return shallow(self._found)(self.search, plain if self.is_shallow else deep(plain))
 
-    def _found(self, search: MemeticSearch, plain: Callable[[], Node]) -> Node:
+    def _found(self, search: MemeticSearch, plain: MakeNode) -> Node:
         record, searches, crashes = self._record, 0, 0
         enough = self.budget.spent + self.budget.limit * _SHARE
         for number in range(1, MAX_FIELD_DRAWS + 1):
-            node = self._drawn(plain)
+            node = self._drawn(plain) if self.nested is None else self.nested.candidate(lambda: self._drawn(plain))
+            if self.nested is not None and self.nested.is_hopeless:
+                self.budget.spent += 1
+                continue
             record.draws += 1
             if self._is_good(node):
                 record.good_draws += 1
-                return node
+                return self._kept(node)
             crashes += self._has_raised
             if crashes == number == MAX_FIELD_CRASHES:
                 break
             if record.says_search:
                 before = self.budget.spent
-                near = search.climb(Tree(node))
+                near = search.climb(Tree(node), MAX_FIELD_CLIMB_STEPS)
                 record.steps += self.budget.spent - before
                 if near.distance == 0 and self._is_good(node := node_of(near.tree)):
                     record.good_searches += 1
-                    return node
+                    return self._kept(node)
                 searches += 1
             if searches >= MAX_FIELD_CLIMBS or self.budget.spent >= enough:
                 break
         raise Discarded(f"no {self.symbol} was found that satisfies its conditions")
 
-    def _drawn(self, plain: Callable[[], Node]) -> Node:
+    def _kept(self, node: Node) -> Node:
+        if self.nested is not None:
+            self.nested.keep(node)
+        return node
+
+    def _drawn(self, plain: MakeNode) -> Node:
         if self.domain is None or (self.domain.is_guess and self.chance.random() < _IGNORE_DOMAIN):
             return plain()
         node = self._other_spelling() if self.domain.is_single and self.search else None

@@ -35,7 +35,7 @@ from palaver.solving.solving_limits import (
 )
 from palaver.trees.node import Node, TreePath
 from palaver.trees.tree import Tree
-from palaver.trees.values import to_bits
+from palaver.trees.values import leaves_of, to_bits
 
 # The probabilities that a field computed by an equation is mutated nevertheless, and that a part of a field is.
 _MUTATE_COMPUTED = 0.1
@@ -45,6 +45,9 @@ _REDRAW = 0.15
 # The probability that a field of a message becomes equal to one of an earlier message: answers often repeat a part of
 # what was asked, and code that demands it need not have a gradient.
 _COPY = 0.4
+
+# The probability that a number which is not regular, such as one of digits that contain each other, is changed as one.
+_CHANGE_NUMBER = 0.3
 
 # A distance from which on a gain is no reason to go on for longer.
 _VERY_NEAR = 1e-4
@@ -96,12 +99,13 @@ class MemeticSearch:
         blamed = [node for part in parts for node in part.blamed]
         return Fitness(sum(part.distance for part in parts), tuple(blamed))
 
-    def climb(self, tree: Tree) -> NearMiss:
-        """The tree after small changes, none of which made it worse."""
+    def climb(self, tree: Tree, most: int | None = None) -> NearMiss:
+        """The tree after small changes, at most so many, none of which made it worse."""
+        enough = self.budget.limit if most is None else min(self.budget.limit, self.budget.spent + most)
         tree = self.derive(tree)
         distance, blamed = self.measure(tree)
         waited, last, differs = 0, None, False
-        while distance > 0 and not self.budget.is_spent:
+        while distance > 0 and self.budget.spent < enough:
             interruption.check()
             if waited >= (MAX_STEPS_WITHOUT_GAIN if differs else MAX_STEPS_ON_PLATEAU):
                 break
@@ -163,7 +167,7 @@ class MemeticSearch:
             if is_field and self.chance.random() >= _MUTATE_PART:
                 return target
             inner = [child for child in target.children if isinstance(child.node, Node)]
-            if not inner or (not is_field and self.chance.random() < 0.05):
+            if not inner or (not is_field and self.chance.random() < (_CHANGE_NUMBER if _is_number(target) else 0.05)):
                 return target
             target = self.chance.pick(inner)
 
@@ -277,14 +281,20 @@ def _mutated(tree: Tree, assigner: Assigner, chance: RandomSource) -> Node | Non
 
 
 def _with_another_number(tree: Tree, assigner: Assigner, chance: RandomSource) -> Node | None:
-    """A node with a text that is a number, larger or smaller by a power of two; None if it has other parts.
+    """A node with a text that is a number, larger or smaller by a power of two; None if it is more than that.
 
     Beside brackets, say, a rule may have an alternative that is a pattern: then no symbol stands for the number.
     """
-    match node_of(tree).children:
-        case (str() as digits,) if _DIGITS.fullmatch(digits) and chance.random() >= _REDRAW:
-            return assigner.read(node_of(tree).symbol, _with_number(digits, 0, len(digits), chance))
-    return None
+    if not _is_number(tree) or chance.random() < _REDRAW:
+        return None
+    digits = str(tree)
+    return assigner.read(node_of(tree).symbol, _with_number(digits, 0, len(digits), chance))
+
+
+def _is_number(tree: Tree) -> bool:
+    """Return True if a node consists of decimal digits, as text."""
+    leaves = leaves_of(tree.node)
+    return bool(leaves) and all(isinstance(leaf, str) and _DIGITS.fullmatch(leaf) for leaf in leaves)
 
 
 def _changed_word(word: str, language: Language, chance: RandomSource) -> str:

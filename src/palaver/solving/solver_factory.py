@@ -27,6 +27,7 @@ from palaver.solving.counting_fields import counting_domains
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import ViewReader
 from palaver.solving.memetic_search import MemeticSearch, StepBudget
+from palaver.solving.nested_nodes import NestedNodes
 from palaver.solving.optimisation import Optimizer
 from palaver.solving.placement import Placing
 from palaver.solving.solutions import Solutions
@@ -270,7 +271,10 @@ class SolverFactory:
         conditions = [clause.leaf.function for clause in clauses if clause.is_about_one_node]
         search = MemeticSearch(distances, lambda tree: tree, placing, assigner, chance / "search", budget, {}, rates)
         domain, is_shallow = plan.domains.get(symbol), self.analysis.is_shallow(symbol, MAX_SHALLOW_PARTS)
-        return ConstrainedField(symbol, domain, filters, conditions, assigner, search, chance, budget, is_shallow)
+        nested = NestedNodes(chance / "nested") if symbol in self.analysis.below(symbol) else None
+        return ConstrainedField(
+            symbol, domain, filters, conditions, assigner, search, chance, budget, is_shallow, nested
+        )
 
     def _placing(
         self,

@@ -65,8 +65,11 @@ MAX_CACHED_DOMAINS = 64  # word counts kept per symbol; beyond it, all are dropp
 STEPS_BEFORE_SMALLER_TREES = 40
 MAX_FIELD_DRAWS = 300  # of one field; beyond it, the tree is discarded with that reason
 MAX_FIELD_CLIMBS = 4  # for one field; beyond it, the tree is discarded
+MAX_FIELD_CLIMB_STEPS = 200  # of one climb for a field; beyond it, another start is better
 MAX_FIELD_CRASHES = 3  # first draws that all made the spec's code raise; then the tree is discarded
 MAX_FIELD_SPELLINGS = 20  # words of one number, of which one is chosen
+MAX_KEPT_NODES = 64  # good nodes of a recursive symbol, to be used inside of others; beyond it, some are dropped
+MAX_LEAVES_OF_KEPT_NODE = 100  # leaves of such a node; a larger one is not used inside of others
 MAX_MUTATION_TRIES = 6  # changes of a word until one is a word of the language; beyond it, the word is drawn anew
 # Fresh trees in a row that fail; from then on, every second one has copies of earlier values in it.
 ATTEMPTS_BEFORE_COPIES = 4

@@ -7,7 +7,7 @@
 
 include('mqtt.fan')
 
-<start>         ::= <Client:Broker:any_connect> <hasty>* (<accepting> <task>* <parting> | <parting>)
+<start>         ::= <Client:Broker:any_connect> <hasty>* (<accepting> <task>* <leaving>? <parting> | <hasty_leaving> <parting> | <parting>)
 <task>          ::= <Client:Broker:any_publish0> | <storing> | <storing_both> | <subscribing>
 <storing>       ::= <Client:Broker:any_publish1> <Broker:Client:puback>
 <storing_both>  ::= <first> <second> <first_ack> <second_ack>
@@ -25,7 +25,11 @@ include('mqtt.fan')
 <subscribing>   ::= <Client:Broker:subscribe> <Broker:Client:suback> <news>{1,3} <ending>?
 <news>          ::= <Broker:Client:delivery0> | <Broker:Client:delivery1> <Client:Broker:puback>
 <ending>        ::= <Client:Broker:unsubscribe> <Broker:Client:unsuback>
-# The connection of who leaves while a delivery is on its way is reset.
+# A client may leave while a delivery is on its way: the broker forgets it, or delivers it again later (3.14, 4.4).
+<leaving>       ::= <Client:Broker:subscribe> <Broker:Client:suback> <news>{0,2} <unheard>
+<hasty_leaving> ::= <Client:Broker:subscribe> <hasty>* <Broker:Client:connack> <Broker:Client:suback> <news>{0,2} <unheard>
+<unheard>       ::= <Broker:Client:delivery1>
+# Its connection may be reset then.
 <parting>       ::= <Client:Broker:disconnect>? <Client:Broker:connection_ended>
 
 # A client may look whether the broker is still there.
@@ -62,6 +66,18 @@ where forall <s> in <hasty_subscribing>: <s>.<suback>.<granted> == <s>.<subscrib
 where forall <s> in <hasty_subscribing>: <s>.<news>.<delivery0>.<publish0_body>.<topic>.<topic_name> == topic_for(<s>.<subscribe>..<filter_name>)
 where forall <s> in <hasty_subscribing>: <s>.<news>.<delivery1>.<publish1_body>.<topic>.<topic_name> == topic_for(<s>.<subscribe>..<filter_name>)
 where forall <s> in <hasty_subscribing>: forall <d> in <s>..<delivery1>: <s>.<subscribe>.<subscribe_body>.<qos> == b"\x01"
+where forall <s> in <leaving>: <s>.<suback>.<packet_id> == <s>.<subscribe>.<subscribe_body>.<packet_id>
+where forall <s> in <leaving>: <s>.<suback>.<granted> == <s>.<subscribe>.<subscribe_body>.<qos>
+where forall <s> in <leaving>: <s>.<news>.<delivery0>.<publish0_body>.<topic>.<topic_name> == topic_for(<s>.<subscribe>..<filter_name>)
+where forall <s> in <leaving>: <s>.<news>.<delivery1>.<publish1_body>.<topic>.<topic_name> == topic_for(<s>.<subscribe>..<filter_name>)
+where forall <s> in <leaving>: <s>.<unheard>.<delivery1>.<publish1_body>.<topic>.<topic_name> == topic_for(<s>.<subscribe>..<filter_name>)
+where forall <s> in <leaving>: forall <d> in <s>..<delivery1>: <s>.<subscribe>.<subscribe_body>.<qos> == b"\x01"
+where forall <s> in <hasty_leaving>: <s>.<suback>.<packet_id> == <s>.<subscribe>.<subscribe_body>.<packet_id>
+where forall <s> in <hasty_leaving>: <s>.<suback>.<granted> == <s>.<subscribe>.<subscribe_body>.<qos>
+where forall <s> in <hasty_leaving>: <s>.<news>.<delivery0>.<publish0_body>.<topic>.<topic_name> == topic_for(<s>.<subscribe>..<filter_name>)
+where forall <s> in <hasty_leaving>: <s>.<news>.<delivery1>.<publish1_body>.<topic>.<topic_name> == topic_for(<s>.<subscribe>..<filter_name>)
+where forall <s> in <hasty_leaving>: <s>.<unheard>.<delivery1>.<publish1_body>.<topic>.<topic_name> == topic_for(<s>.<subscribe>..<filter_name>)
+where forall <s> in <hasty_leaving>: forall <d> in <s>..<delivery1>: <s>.<subscribe>.<subscribe_body>.<qos> == b"\x01"
 where forall <n> in <news>: <n>.<puback>.<packet_id> == <n>.<delivery1>.<publish1_body>.<packet_id>
 where forall <e> in <ending>: <e>.<unsuback>.<packet_id> == <e>.<unsubscribe>.<unsubscribe_body>.<packet_id>
 
