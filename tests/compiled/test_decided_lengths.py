@@ -161,7 +161,7 @@ def test_reading_is_linear_in_the_number_of_records(text: str, data: str | bytes
 
 
 def test_rejecting_is_linear_in_the_number_of_records() -> None:
-    """Another reading without bounds tells which constraint fails, but takes quadratic time: it is for short inputs."""
+    """Another reading without bounds tells which constraint fails, as far as that takes linear time."""
     spec = palaver.loads(RECORDS)
     record = b"\x14" + bytes(range(100, 120))
 
@@ -174,6 +174,17 @@ def test_rejecting_is_linear_in_the_number_of_records() -> None:
     assert many < 10**1.15 * few
     with pytest.raises(Rejected, match="does not hold"):
         spec.parse((record * 2)[:-1])
+
+
+def test_a_wrong_length_of_a_long_input_is_told() -> None:
+    spec = palaver.loads("""
+<start> ::= <size> <data>
+<size> ::= <byte> <byte>
+<data> ::= <byte>*
+where int.from_bytes(bytes(<size>)) == len(bytes(<data>))
+""")
+    with pytest.raises(Rejected, match="does not hold"):
+        spec.parse(b"\x27\x10" + bytes(9_999))
 
 
 def test_a_header_with_a_total_inside_of_another_total_is_read() -> None:

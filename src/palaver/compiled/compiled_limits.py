@@ -23,4 +23,7 @@ MAX_LENGTH_SHIFT = 16
 # Alternatives of a condition that are looked at for equations.
 MAX_ALTERNATIVES = 8
 
-MAX_REREAD_CHARACTERS = 256  # of a rejected input that is read again, without bounds, to tell which constraint fails
+# Steps in which a rejected input is read again, without bounds, to tell which constraint fails; without these bounds
+# many records take quadratic time. Beyond them, only the place is told.
+REREAD_STEPS = 5_000
+REREAD_STEPS_PER_CHARACTER = 20

@@ -5,6 +5,7 @@ There are three outcomes: the input conforms, it is rejected, or it was too much
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,12 +13,15 @@ from typing import TYPE_CHECKING
 from palaver.compiled.compiled_limits import (
     MAX_REFUSED_CHARACTERS,
     MAX_REFUSED_DERIVATIONS,
-    MAX_REREAD_CHARACTERS,
     MIN_REFUSED_DERIVATIONS,
+    REREAD_STEPS,
+    REREAD_STEPS_PER_CHARACTER,
 )
 from palaver.compiled.data import as_data
 from palaver.constraints.checks import Failure
 from palaver.errors import Rejected, Undecided
+from palaver.limits import recorded
+from palaver.matching.matcher import ReadingBudget
 from palaver.solving.generator_sources import NoSource
 from palaver.trees.node import Node
 from palaver.trees.tree import SliceTree, Tree
@@ -43,6 +47,7 @@ class Reading:
         prefix: bool = False,
         reference: bool = False,
         bounded: bool = True,
+        budget: ReadingBudget | None = None,
     ) -> None:
         self._spec = spec
         self._data = as_data(data)
@@ -52,6 +57,7 @@ class Reading:
         binary = spec.is_binary and isinstance(self._data, bytes)
         self._is_bounded = bounded and binary == spec.is_binary and bool(spec.bounded_rules.bounds)
         self._matcher = spec.matcher(binary=binary, reference=reference, bounded=self._is_bounded)
+        self._matcher.budget = budget
         self._progress = self._matcher.feed(self._data) if prefix else self._matcher.finish(self._data)
 
     def __iter__(self) -> Iterator[Tree]:
@@ -93,16 +99,18 @@ class Reading:
             return self._violation(self._failure)
         if self._lost_source is not None:
             return Rejected(self._lost_source, offset=0)
-        # Without bounds a long input takes quadratic time or more, only to tell more of what is known to be wrong.
-        is_short = len(self._data) <= MAX_REREAD_CHARACTERS
-        return self._unbounded_rejection() if self._is_bounded and is_short else self._misread()
+        return self._unbounded_rejection() if self._is_bounded else self._misread()
 
     def _unbounded_rejection(self) -> Rejected:
         """The constraint that the first derivation violates if lengths are not bounded, rather than where it ended."""
+        steps = REREAD_STEPS + REREAD_STEPS_PER_CHARACTER * len(self._data)
         try:
-            plain = Reading(self._spec, self._data, prefix=self._prefix, bounded=False)
-            for node in islice(plain._nodes(), 1):
-                plain._accepted(node)
+            with recorded():  # that it is wrong is known, so no limit changes that
+                plain = Reading(
+                    self._spec, self._data, prefix=self._prefix, bounded=False, budget=ReadingBudget(steps, sys.maxsize)
+                )
+                for node in islice(plain._nodes(), 1):
+                    plain._accepted(node)
         except Undecided:
             return self._misread()
         return plain.rejection()
