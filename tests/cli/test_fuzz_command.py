@@ -287,7 +287,7 @@ def test_time_that_is_up_ends_even_code_that_never_does(palaver: Any) -> None:
         "            pass\n<start> ::= <x>\n<x> ::= 'x' := forever()\n"
     )
     made = palaver("fuzz", "-f", "forever.fan", "-n", "1", "--stop-after-seconds", "0.1")
-    assert (made.code, made.said) == (1, "palaver: found only 0 of 1 inputs in time (--stop-after-seconds)\n")
+    assert (made.code, made.said) == (1, "palaver: found only 0 of 1 input in time (--stop-after-seconds)\n")
 
 
 WRONG_USE = {

@@ -1,4 +1,4 @@
-# FTP in full (RFC 959, 2428, 3659, 4217): all of ftp, with the commands about files, listings for machines, active mode, and TLS.
+# FTP in full (RFC 959, 2428, 3659, 4217): all of ftp, with commands about files, lists for machines, active mode, and TLS.
 #
 #   palaver talk ftp_full --client 2121        test the server at port 2121
 #   palaver talk ftp_full --server 2121        test the clients that come to port 2121
