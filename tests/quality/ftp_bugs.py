@@ -30,10 +30,10 @@ SERVERS = (
 
 # What ftp_full finds, in sessions that are not guided.
 FILE_SERVERS = (
-    Bug("DeletesNothing", 5, "constraint violated"),
-    Bug("StaysBelow", 5, "constraint violated"),
-    Bug("ShortTime", 5, "unexpected response"),
-    Bug("NeverComes", 5, "no response"),
+    Bug("DeletesNothing", 20, "constraint violated"),
+    Bug("StaysBelow", 20, "constraint violated"),
+    Bug("ShortTime", 20, "unexpected response"),
+    Bug("NeverComes", 20, "no response"),
 )
 
 CLIENTS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ LIBCOAP_LIMITS = ("--set", "pings=1", "--set", "conditions=no", "--set", "format
 AIOCOAP_LIMITS = ("--set", "mistakes=version,method")
 
 _URI = "coap://127.0.0.1:{port}/palaver/a"
-_AIOCOAP_CLIENT = str(Path(sys.executable).with_name("aiocoap-client"))
+_AIOCOAP_CLIENT = shlex.quote(str(Path(sys.executable).with_name("aiocoap-client")))
 CLIENTS = {
     "coap-client reads": f"coap-client-notls -B 5 -m get {_URI}?q=1",
     "coap-client writes": f"coap-client-notls -B 5 -N -t 0 -m put -e hello {_URI}",
