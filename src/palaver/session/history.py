@@ -237,6 +237,13 @@ class SessionHistory:
         extension = self.checked(move, node, is_ours=False)
         return Refusal.by(extension) if isinstance(extension, Violation) else extension
 
+    def is_broken_by(self, extension: Extension) -> bool:
+        """Return True if a message turns a clause from holding to failing, whichever hypothesis is right."""
+        return not any(watch.is_clean for watch in extension.watches) and all(
+            any(breach is not None and breach.number == self.number for breach in watch.breaches)
+            for watch in extension.watches
+        )
+
     def allows(self, move: MessageType, node: Node) -> bool:
         """Return True if a message with this tree could be said now, whoever says it."""
         if isinstance(self.checked(move, node, is_ours=True), Extension):

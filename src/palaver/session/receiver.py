@@ -37,6 +37,7 @@ from palaver.session.roles import Roles
 from palaver.session.session_limits import (
     MAX_MESSAGE_ENDS,
     MAX_READING_WORK,
+    MAX_READINGS_BESIDE_DOUBTFUL,
     MAX_WEIGHED_BYTES,
     MAX_WEIGHED_DERIVATIONS,
     MIN_WEIGHED_DERIVATIONS,
@@ -232,8 +233,7 @@ class Receiver:
     def _weigh(self, reading: CachedReading, length: int) -> Extension | Refusal:
         """The history with a message of so many bytes, or why it refuses it. :raises Undecided: there were too many"""
         self._weighed += 1
-        most = max(MIN_WEIGHED_DERIVATIONS, MAX_WEIGHED_BYTES // max(1, length))
-        if self._weighed > min(most, MAX_WEIGHED_DERIVATIONS):
+        if self._weighed > _most_weighed(length):
             MAX_WEIGHED_DERIVATIONS.reached()
             raise Undecided(f"none of its first {self._weighed - 1} derivations is accepted, and there may be more")
         return self._history.extended_by(*reading)
@@ -296,20 +296,38 @@ class Receiver:
     def _take(
         self, source: DataSource, inbox: Inbox, length: int, *, looks_ahead: bool
     ) -> AcceptedMessage | tuple[str, Refusal]:
-        """Take a message of this length, if it fits; otherwise, its symbol and why it does not."""
+        """Take a message of this length, if it fits; otherwise, its symbol and why it does not.
+
+        If it can be read in several ways, one that breaks nothing comes before those that do.
+        """
         refusal: tuple[str, Refusal] | None = None
+        doubtful: tuple[MessageType, Extension] | None = None
+        others = MAX_READINGS_BESIDE_DOUBTFUL
         for move, node in inbox.readings(length):
-            if refusal is not None:  # there may be many more
+            if refusal is not None or doubtful is not None:  # there may be many more
                 interruption.check()
             extension = self._weigh((move, node), length)
             if isinstance(extension, Refusal):
                 refusal = refusal or (move.symbol, extension)
             elif not looks_ahead or self._can_follow(source, inbox.behind(length), extension):
-                is_alone = self._next_moves().is_alone(source, and_timers=True)
-                self._history.add(extension)
-                self._first_postponed.pop(source, None)
-                return AcceptedMessage(move, inbox.take(length), is_alone)
+                if not self._history.is_broken_by(extension):
+                    return self._accepted(source, inbox, length, move, extension)
+                doubtful = doubtful or (move, extension)
+            if doubtful is not None:
+                others -= 1
+                if others < 0 or self._weighed >= _most_weighed(length):
+                    break
+        if doubtful is not None:  # what it breaks may be repaired
+            return self._accepted(source, inbox, length, *doubtful)
         return refusal or ("the data", Refusal("it has no parse tree"))
+
+    def _accepted(
+        self, source: DataSource, inbox: Inbox, length: int, move: MessageType, extension: Extension
+    ) -> AcceptedMessage:
+        is_alone = self._next_moves().is_alone(source, and_timers=True)
+        self._history.add(extension)
+        self._first_postponed.pop(source, None)
+        return AcceptedMessage(move, inbox.take(length), is_alone)
 
     def _may_be_shorter(self, source: DataSource, inbox: Inbox) -> bool:
         """Return True if a message that cannot go on may also be a shorter one and the beginning of the next."""
@@ -335,3 +353,8 @@ class Receiver:
         rest.expect(moves, extension.referenced)
         status = rest.status()
         return status.longest is not None or status.may_go_on
+
+
+def _most_weighed(length: int) -> int:
+    """The number of derivations that the constraints are asked about, of a message of so many bytes."""
+    return min(MAX_WEIGHED_DERIVATIONS, max(MIN_WEIGHED_DERIVATIONS, MAX_WEIGHED_BYTES // max(1, length)))

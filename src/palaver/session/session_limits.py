@@ -10,6 +10,8 @@ MAX_MESSAGE_ENDS = Limit(256, "possible ends of a message", "shorter messages ar
 MAX_WEIGHED_DERIVATIONS = Limit(2_000, "derivations of a received message", "what the message means is left undecided")
 MAX_WEIGHED_BYTES = 500_000
 MIN_WEIGHED_DERIVATIONS = 20
+# Further readings of a message that are looked at after one that breaks a constraint, for one that does not.
+MAX_READINGS_BESIDE_DOUBTFUL = 8
 # The steps of the Earley parser, in all readings of one message, that a message of up to a megabyte may take, and the
 # rules that may be open in it: more would take more than 200 MB. Where longer messages are allowed, so are more steps.
 MAX_READING_WORK = 500_000
