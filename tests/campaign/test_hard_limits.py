@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import palaver
+from amounts import few
 from palaver.session.findings import Verdict
 from palaver.solving.solving_limits import SolvingLimits
 
@@ -100,3 +101,12 @@ def test_a_run_without_a_peer_ends() -> None:
     campaign.run()
     assert campaign.progress.ended == "no message was sent or received in 3 sessions in a row"
     assert campaign.verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("seed", few([1, 2, 3], 2))
+def test_sessions_that_the_spec_allows_to_be_empty_do_not_end_a_run(seed: int) -> None:
+    spec = palaver.loads("<start> ::= (<In:ask> <Out:answer>)?\n<ask> ::= 'a\\n'\n<answer> ::= 'a\\n'\n")
+    campaign = palaver.talk(spec, program=CAT, seed=seed, sessions=25, guided=False)
+    campaign.run()
+    assert campaign.progress.ended == "reached the limit of 25 sessions (-n 25)"
+    assert 0 < campaign.progress.sent < 25

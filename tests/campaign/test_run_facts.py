@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+
+import pytest
 
 from palaver.campaign.campaign_limits import LEAST_THAT_IS_KEPT
 from palaver.campaign.run_facts import spec_kept
 
 
+@pytest.fixture
+def collector() -> Iterator[None]:
+    """Python's collector as it is for users; it is off while tests run."""
+    gc.enable()
+    yield
+    gc.disable()
+
+
+@pytest.mark.usefixtures("collector")
 def test_what_guidance_has_learnt_is_kept_when_it_has_grown_and_let_go_at_the_end() -> None:
     before = gc.get_freeze_count()
     with spec_kept() as keep:
@@ -21,11 +33,8 @@ def test_what_guidance_has_learnt_is_kept_when_it_has_grown_and_let_go_at_the_en
 
 
 def test_a_collector_that_somebody_has_turned_off_stays_off() -> None:
-    gc.disable()
-    try:
-        with spec_kept() as keep:
-            frozen = gc.get_freeze_count()
-            keep(LEAST_THAT_IS_KEPT + 1)
-            assert gc.get_freeze_count() <= frozen
-    finally:
-        gc.enable()
+    assert not gc.isenabled()
+    with spec_kept() as keep:
+        frozen = gc.get_freeze_count()
+        keep(LEAST_THAT_IS_KEPT + 1)
+        assert gc.get_freeze_count() <= frozen

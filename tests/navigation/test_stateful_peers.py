@@ -14,11 +14,13 @@ from everyday_peers import EVERYDAY
 from guided import campaign, guidance, setup_of
 from held_out_peers import HELD_OUT
 from stateful_peers import PEERS, stateful_campaign
+from unseen_peers import UNSEEN
 from untuned_peers import UNTUNED
 
 import palaver
 from palaver.campaign.events import MessageReceived, MessageSent, PlanMade, SessionEnded
 from palaver.campaign.run import Budget, Campaign, Until
+from palaver.navigation.absorbing_states import AbsorbingStates
 from palaver.navigation.coverage import KPaths
 from palaver.navigation.learnt_values import EARLIER, ChosenValue, LearntValues
 from palaver.navigation.peer_model import PeerModel
@@ -33,7 +35,7 @@ def said(run: Campaign) -> list[bytes]:
     return [event.message.data for event in run if isinstance(event, MessageSent | MessageReceived)]
 
 
-NOBODY_TUNED_FOR = (*UNTUNED, *EVERYDAY, *HELD_OUT)
+NOBODY_TUNED_FOR = (*UNTUNED, *EVERYDAY, *HELD_OUT, *UNSEEN)
 
 
 def covered_after(messages: int, name: str, *, is_guided: bool) -> int:
@@ -51,7 +53,11 @@ def test_a_peer_that_nobody_tuned_for_is_covered_better_than_at_random(name: str
     assert covered_after(300, name, is_guided=True) > covered_after(300, name, is_guided=False)
 
 
-@pytest.mark.parametrize("name", [*EVERYDAY, *HELD_OUT])
+# In short sessions a random walk makes three right steps in a row before it is too late, and preparations seldom do.
+BEHIND = pytest.param("sticky", marks=pytest.mark.xfail(strict=True, reason="preparations are too long for it"))
+
+
+@pytest.mark.parametrize("name", [*EVERYDAY, *HELD_OUT, *(name for name in UNSEEN if name != "sticky"), BEHIND])
 def test_guidance_is_not_behind_a_random_walk(name: str) -> None:
     assert covered_after(400, name, is_guided=True) >= covered_after(400, name, is_guided=False)
 
@@ -429,3 +435,32 @@ def test_symbols_that_a_constraint_compares_are_tied() -> None:
 where str(<ask>.<one>) == str(<reply>.<two>)
 """
     assert setup_of(spec).spec.analysis.tied_symbols == {"<one>": ("<two>",), "<two>": ("<one>",)}
+
+
+def test_a_state_that_nothing_leaves_is_recognised_and_left() -> None:
+    states = AbsorbingStates()
+    for session in range(4):
+        states.begin_session()
+        states.note(("<open>", "<opened>"))
+        states.note(("<move>", "<moved>"))
+        assert not states.is_final, "what was open was shut later"
+        states.note(("<open>", "<error>"))
+        for _ in range(6):
+            states.note(("<open>", "<broken>"))
+            states.note(("<move>", "<broken>"))
+        assert states.is_final == (session >= 2)
+
+
+def test_one_other_answer_shows_that_a_state_is_left() -> None:
+    states = AbsorbingStates()
+    for answer in ("<ok>", "<none>"):
+        for message in ("<put>", "<get>"):
+            states.begin_session()
+            states.note((message, answer))
+    states.begin_session()
+    for _ in range(40):
+        states.note(("<put>", "<ok>"))
+        states.note(("<get>", "<none>"))
+    assert states.is_final
+    states.note(("<get>", "<ok>"))
+    assert not states.is_final

@@ -37,6 +37,18 @@ ENCRYPTED = {f"src/palaver/specs/{name}.fan" for name in ("ftp_full", "ftp_tls",
 # Where not any seed will do: long lists of quotes are searched for at length; by this seed a short one is asked for.
 SEEDS = {"src/palaver/specs/rest.fan": 5}
 
+# Over sockets, the others repeat at length what these show of each kind of wire: a stream, datagrams, encryption,
+# several connections, and a library that connects by itself.
+FAST_OVER_SOCKETS = {
+    "examples/echo.fan",
+    "src/palaver/specs/ftp.fan",
+    "src/palaver/specs/ftp_tls.fan",
+    "src/palaver/specs/llm.fan",
+    "src/palaver/specs/ntp.fan",
+    "src/palaver/specs/smtp_starttls.fan",
+    "src/palaver/specs/tftp.fan",
+}
+
 # Who speaks through a library that connects by itself.
 LIBRARIES = {"src/palaver/specs/rest.fan", "src/palaver/specs/llm.fan"}
 
@@ -92,16 +104,19 @@ def test_both_sides_of_a_bundled_spec_talk_in_memory(name: str) -> None:
     check(talked(name, MemoryNetwork(wire=wire), SEEDS.get(name, 1)))
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=needs_openssl if name in ENCRYPTED else ()) for name in BOTH_SIDED]
-)
+def marks_over_sockets(name: str) -> list[pytest.MarkDecorator]:
+    slow = [] if name in FAST_OVER_SOCKETS else [pytest.mark.slow]
+    return [*slow, needs_openssl] if name in ENCRYPTED else slow
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks_over_sockets(name)) for name in BOTH_SIDED])
 def test_both_sides_of_a_bundled_spec_talk_over_sockets(name: str) -> None:
     with SocketNetwork() as world:
         check(talked(name, world, SEEDS.get(name, 2)))
 
 
 @pytest.mark.parametrize("seed", few([5, 2, 3, 4, 6, 7]))
-@pytest.mark.parametrize("name", [name for name in BOTH_SIDED if name in LIBRARIES])
+@pytest.mark.parametrize("name", few(sorted(LIBRARIES)))
 def test_a_library_talks_to_a_session_in_memory(name: str, seed: int) -> None:
     # An answer in such pieces is long on its way; whoever gave it must not think that nothing more is asked.
     check(talked(name, MemoryNetwork(wire=in_pieces(7, 0.001)), seed, Timeouts(quiet=1.0)))

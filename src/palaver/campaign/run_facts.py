@@ -6,13 +6,13 @@ import gc
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
 from palaver.campaign.campaign_limits import GROWTH_THAT_IS_KEPT, LEAST_THAT_IS_KEPT
 from palaver.campaign.events import ActionTaken, Event, InputHandled, TurnTaken
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.guidance import Guidance
 from palaver.session.interface import Action, Input, Turn
+from palaver.version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,7 @@ def coverage_of(guidance: Guidance) -> CoverageFigures:
 
 def versions() -> tuple[tuple[str, str], ...]:
     """The versions of palaver, of Python and of the platform."""
-    try:
-        own = version("palaver")
-    except PackageNotFoundError:  # used from its source, not installed
-        own = "unknown"
-    return ("palaver", own), ("Python", platform.python_version()), ("platform", platform.platform())
+    return ("palaver", VERSION), ("Python", platform.python_version()), ("platform", platform.platform())
 
 
 def traced(at: float, number: int, each: Input | Action | Turn) -> Event:

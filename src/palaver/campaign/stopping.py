@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from palaver.campaign.campaign_limits import (
+    MAX_EMPTY_SESSIONS,
     MAX_MESSAGES_OF_CHECK,
     MAX_MESSAGES_WITHOUT_GAIN,
     MAX_RANDOM_MESSAGES,
@@ -18,6 +19,7 @@ from palaver.campaign.campaign_limits import (
     MIN_RANDOM_MESSAGES,
     MIN_RANDOM_SESSIONS,
 )
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import counted
 
 if TYPE_CHECKING:  # so that the command line can name the ways to stop without loading the rest
@@ -64,7 +66,8 @@ class Progress:
     findings: int = 0
     earlier_findings: int = 0  # of the run that is resumed; they have numbers already
     cut_off: list[CutOff] = field(default_factory=list)  # why sessions were cut
-    silent: int = 0  # sessions in a row without a message
+    silent: int = 0  # sessions in a row without a message, that should have had some
+    empty: int = 0  # sessions in a row without a message, of any kind
     phase: Phase = Phase.GUIDED
     ended: str = ""  # why, once it has
     is_broken_off: bool = False  # it could not go on, as the system under test or a command around it has failed
@@ -73,6 +76,14 @@ class Progress:
     @property
     def messages(self) -> int:
         return self.sent + self.received
+
+    def count_silence(self, said: int, is_well: bool) -> None:
+        """Count a session that has ended after so many messages, whether as the spec allows or not."""
+        if said:
+            self.silent = self.empty = 0
+        else:
+            self.silent += not is_well
+            self.empty += 1
 
     @property
     def said(self) -> int:
@@ -121,8 +132,8 @@ class StopRule(SessionRule):
             return budget.time_is_over, ""
         if progress.cut_off and progress.cut_off[-1].ends_run:
             return str(progress.cut_off[-1]), ""  # nobody has come in so long
-        if progress.silent >= MAX_SILENT_SESSIONS:
-            return f"no message was sent or received in {counted(progress.silent, 'session')} in a row", ""
+        if progress.silent >= MAX_SILENT_SESSIONS or progress.empty >= MAX_EMPTY_SESSIONS:
+            return f"no message was sent or received in {counted(progress.empty, 'session')} in a row", ""
         if progress.phase is Phase.GUIDED:
             return self._check_guided(progress)
         if progress.phase is Phase.CHECKING:

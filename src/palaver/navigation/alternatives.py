@@ -11,10 +11,10 @@ bounds of repetitions. For an unfinished node, only those alternatives count tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, assert_never
 
 from palaver.grammar.printing import show_expr
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.navigation_limits import MAX_CACHED_ROWS
 from palaver.regular.regex import Regex, compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat

@@ -16,10 +16,10 @@ The coverage views are told of every message at once, and of its transition as s
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.dialogue_automaton import DialogueState, LoopFields
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.forecaster import MAX_HYPOTHESES, Forecast, Forecaster, Hypothesis

@@ -17,10 +17,11 @@ session, edges are looked up with the fields of that session.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, assert_never
 
 from palaver import interruption
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.dialogue_automaton import (
     AddAction,
     AnyFields,

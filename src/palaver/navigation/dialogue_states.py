@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, assert_never
 from weakref import WeakKeyDictionary
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.dialogue_automaton import AnyFields, DialogueRules, DialogueState, DottedRule
 from palaver.matching.dialogue_grammar import (
     ChoiceTerm,

@@ -10,9 +10,10 @@ allows, by isotonic regression (pool adjacent violators).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.navigation_limits import LAYOUT_SWEEPS
 
 # Pixels between columns, between items in a column, and between the ends of arrows at a box.

@@ -20,10 +20,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
 
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.navigation_limits import (
     MAX_KEPT_VALUE,
     MAX_KNOWN_VALUES,

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.navigation_limits import (

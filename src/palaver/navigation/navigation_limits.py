@@ -143,6 +143,11 @@ REPEATED_MESSAGES = 3
 MESSAGES_BEFORE_RESTART = 4
 RESTART_SHARE = 0.03
 MAX_RESTART_SHARE = 0.3
+# If our messages, which are answered in several ways elsewhere, have had one answer each after an exchange, so often in
+# all, then the peer is taken to have come to an absorbing state there, and this share of preparations is cut short,
+# or ends the session.
+ANSWERS_UNTIL_FINAL = 30
+FINAL_RESTART_SHARE = 0.8
 # After so many preparations for an answer, this share of them is two rounds of what led to another answer.
 PREPARATIONS_BEFORE_ROUNDS = 16
 SHARE_OF_ROUNDS = 0.5

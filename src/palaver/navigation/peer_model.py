@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 from typing import Any, TypeAlias
 
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.coverage import KPaths
 from palaver.navigation.navigation_limits import (
     MAX_HISTORIES,

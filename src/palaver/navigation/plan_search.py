@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from palaver import interruption
+from palaver.lean_dataclasses import dataclass
 from palaver.limits import Limit
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.navigation.dead_ends import DeadEnds

@@ -15,7 +15,8 @@ some answer has come that did not come at first. Once the answer has come, every
 preparation repeats the last messages before it. If it is long in coming, every second preparation is what led to
 another answer that did not come at first, twice, the second time with some other values: so two users enter one room.
 Only messages are said after which the answer is still possible in this
-session. Now and then the session ends instead, because some answers need a peer that has heard nothing yet.
+session. Now and then the session ends instead, because some answers need a peer that has heard nothing yet; most of the
+time if the peer seems to be in a state that nothing leaves.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from copy import copy
 from enum import Enum
 from typing import Any, NamedTuple
 
+from palaver.navigation.absorbing_states import AbsorbingStates
 from palaver.navigation.dialogue_map import DialogueMap, MapNode
 from palaver.navigation.learnt_values import Exchange
 from palaver.navigation.navigation_limits import (
+    FINAL_RESTART_SHARE,
     MAX_NODES_KEPT_IN_REACH,
     MAX_PREPARATION,
     MAX_PREPARATIONS_IN_A_ROW,
@@ -107,6 +110,7 @@ class Preparations:
         self._paid: Counter[Preparation] = Counter()  # of these, those that brought the answer
         self._promised: set[Exchange] = set()  # answers that came in another run, and were not prepared as there
         self._in_reach: dict[tuple[MapNode, int], bool] = {}
+        self._absorbing = AbsorbingStates()
         # Of this session:
         self._said: deque[str] = deque(maxlen=REPEATED_MESSAGES + 1)  # our last messages
         self._number = 0  # of our messages
@@ -124,6 +128,7 @@ class Preparations:
         other._chance = chance
         other._said = deque(maxlen=REPEATED_MESSAGES + 1)
         other._in_session, other._pending = Counter(), deque()
+        other._absorbing = self._absorbing.beside()
         other._kind = other.awaited = None
         other.begin_session()
         return other
@@ -136,6 +141,7 @@ class Preparations:
     def begin_session(self) -> None:
         """Begin another session."""
         self._said.clear()
+        self._absorbing.begin_session()
         self._in_session.clear()
         self._number = 0
         self._exchange = ("", "")
@@ -171,6 +177,7 @@ class Preparations:
         """Note an answer, and the one that was planned for; `is_open` if others were possible."""
         came = (message, answer)
         if is_open:
+            self._absorbing.note(came)
             if self._failures[came] and came not in self._before:
                 self._before[came] = tuple(self._said)[:-1]
             if planned is not None and self._kind is not None:
@@ -191,8 +198,10 @@ class Preparations:
 
     def wants_restart(self, awaited: AwaitedAnswer) -> bool:
         """Return True if the session is to end instead of another preparation, the likelier the more it has had."""
-        share = RESTART_SHARE * self._in_session[awaited.message, awaited.answer]
-        return self._number > MESSAGES_BEFORE_RESTART and self._chance.random() < min(share, MAX_RESTART_SHARE)
+        if self._number <= MESSAGES_BEFORE_RESTART:
+            return False
+        share = min(RESTART_SHARE * self._in_session[awaited.message, awaited.answer], MAX_RESTART_SHARE)
+        return self._chance.random() < (FINAL_RESTART_SHARE if self._absorbing.is_final else share)
 
     def keeps(self, node: MapNode, state: int) -> bool:
         """Return True if a coverage state can still be reached from a node in this session."""
@@ -284,7 +293,9 @@ class Preparations:
         return length
 
     def next(self, symbols: Sequence[str]) -> str | None:
-        """The next message of the preparation, one of these; None if it is over."""
+        """The next message of the preparation, one of these; None if it is over, or seems to be of no use."""
+        if self._pending and self._absorbing.is_final and self._chance.random() < FINAL_RESTART_SHARE:
+            self.drop()
         while self._pending:
             self.begins_round = self._second == len(self._pending)
             symbol = self._pending.popleft()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.dialogue_map import DialogueMap

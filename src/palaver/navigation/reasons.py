@@ -7,9 +7,9 @@ comes need that answer; paths in messages that do come need the part that was ne
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.navigation_limits import (
     MAX_EXAMPLES_OF_REASON,

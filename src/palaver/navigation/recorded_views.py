@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 from palaver.compiled import Spec
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.lowering import slice_messages
 from palaver.grammar.printing import show_expr
+from palaver.lean_dataclasses import replace
 from palaver.matching.forecaster import Forecaster
 from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_states import DialogueStateMachine
@@ -31,7 +31,7 @@ def views_of(spec: Spec, data: Mapping[str, Any]) -> CoverageViews:
 
 def _forecaster(spec: Spec) -> Forecaster:
     # In sessions, what constraints speak of is told apart, so it is here: the states must be the same.
-    return spec.forecaster(ConstraintMonitor(spec).states)
+    return spec.forecaster(ConstraintMonitor(spec).distinguished)
 
 
 def _with_messages(spec: Spec, names: Collection[str]) -> Spec:

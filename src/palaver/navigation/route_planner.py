@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 from palaver import interruption
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import GoalProgress, MissingPaths, StepsDown

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_states import DiagramState, DialogueStateMachine, DialogueTransition

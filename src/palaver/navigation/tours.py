@@ -18,10 +18,10 @@ come, as far as the plan can tell. With one session at a time nothing is reserve
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import NamedTuple
 
+from palaver.lean_dataclasses import replace
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.navigation.coverage import KPath
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
