@@ -7,12 +7,12 @@ longer allow what was recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from palaver.campaign.events import Event, FindingReported, SessionEnded
 from palaver.campaign.run import Campaign, SystemUnderTest
 from palaver.compiled import Spec
+from palaver.lean_dataclasses import dataclass
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.replaying_limits import LEAK_SESSIONS
 from palaver.replaying.run_options import live_campaign, shows_nobody_there

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
@@ -22,6 +21,7 @@ from palaver.beyond.wrong_messages import Digression, Place, WrongMessages
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
 from palaver.generation.makers import Steering, ValueSource
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.printable import counted
 from palaver.random_source import RandomSource

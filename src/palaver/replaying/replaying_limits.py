@@ -18,6 +18,12 @@ MAX_SHORTCUT_NODES = 2000
 MAX_SHORTCUTS = 3
 # The last messages that are kept when a shorter way to them is tried.
 MAX_KEPT_EXCHANGES = 4
+# Neighbouring exchanges that are said in fewer messages: so many exchanges, in so many messages; failures in a row.
+MAX_PIECE_EXCHANGES = 3
+MAX_PIECE_MESSAGES = 2
+MAX_PIECE_FAILURES = 24
+# Exchanges of a conversation whose order is changed.
+MAX_REORDERED_EXCHANGES = 10
 # So often the result of shrinking is tried at the end.
 LAST_TRIES = 3
 # Changes of one message that are tried in a row without one that works.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from palaver.campaign.campaign_factory import talk
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec, SpecOrigin
+from palaver.lean_dataclasses import dataclass
 from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.replaying_limits import END_WATCH
 from palaver.session.findings import NOT_CONNECTED, Finding, FindingKind

@@ -3,22 +3,23 @@
 How it works
 ============
 
-First whole exchanges are left out, in ever smaller pieces, as far as the grammar of the dialogue allows; then subtrees
-of our messages are replaced by smaller ones, then values by shorter and plainer ones. Each candidate is a script that
-is followed live, by a session that makes every message satisfy the grammar and the constraints, whatever the peer
-answers. A candidate is taken if the same problem is found, and what was really said is smaller than the best so far.
+First whole exchanges are left out, in ever smaller pieces, as far as the grammar of the dialogue allows, or replaced
+by some that have fewer messages; then subtrees of our messages are replaced by smaller ones, then values by shorter
+and plainer ones. Each candidate is a script that is followed live, by a session that makes every message satisfy the
+grammar and the constraints, whatever the peer answers. A candidate is taken if the same problem is found, and what was
+really said is smaller than the best so far.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeAlias
 
-from palaver.matching.forecaster import Forecaster
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.guidance import Guidance
 from palaver.printable import counted
 from palaver.random_source import RandomSource
@@ -30,11 +31,14 @@ from palaver.replaying.replaying_limits import (
     LAST_TRIES,
     MAX_FIELD_FAILURES,
     MAX_KEPT_EXCHANGES,
+    MAX_PIECE_FAILURES,
+    MAX_PIECE_MESSAGES,
     MAX_SHORTCUTS,
     MAX_SHRINKING_RUNS,
     MAX_SHRINKING_SECONDS,
 )
 from palaver.replaying.shortcuts import Shortcuts
+from palaver.replaying.shorter_pieces import ShorterPieces
 from palaver.replaying.simpler_messages import SimplerMessage, Simplifier, oddness_of, size_of
 from palaver.session.findings import Finding, FindingKind, SessionMessage
 from palaver.session.setup import SessionSetup
@@ -95,8 +99,8 @@ class Shrinker:
         self._began = self.clock()
         self._known: dict[tuple[object, ...], bool] = {}
         self._simplifier = Simplifier(self.setup.spec, self.chance)
-        self._forecaster: Forecaster = self.setup.forecaster
         self._shortcuts = Shortcuts(self.guidance, self.chance)
+        self._pieces = ShorterPieces(self.setup, self.chance)
 
     def trial(self) -> Trial:
         """Try candidates until none is smaller, or a limit is reached."""
@@ -112,6 +116,7 @@ class Shrinker:
             before = self.best
             yield from self._leave_out_messages()
             yield from self._take_shortcuts()
+            yield from self._say_in_fewer_messages()
             for phase, changes in self._phases:
                 yield from self._simplify(phase, changes)
         self.reason = self.reason or "nothing smaller was found"
@@ -176,7 +181,7 @@ class Shrinker:
                 exchanges = self._exchanges
                 rest = [*exchanges[:start], *exchanges[start + size :]]
                 script = tuple(step for exchange in rest for step in exchange)
-                if not self._is_possible(script) or not (yield from self._works(script)):
+                if not self._pieces.is_possible(script) or not (yield from self._works(script)):
                     start += 1
             # A round of a dialogue often has four exchanges or fewer, so none of these sizes is left out.
             size = max(size // 2, 4) if size > 4 else size - 1
@@ -194,6 +199,25 @@ class Shrinker:
                 if len(way) < before and (yield from self._works((*way, *kept))):
                     break
 
+    def _say_in_fewer_messages(self) -> Trial:
+        """Replace exchanges in the middle, which cannot be left out, by some that have fewer messages."""
+        self.progress.phase = "shorter exchanges"
+        for length in range(1, MAX_PIECE_MESSAGES + 1):
+            start = failures = 0
+            while start < len(self._exchanges) and failures < MAX_PIECE_FAILURES and not self._is_over:
+                for script in self._pieces.replaced(self._exchanges, start, length):
+                    if (yield from self._works(script)):
+                        failures = 0
+                        break
+                    failures += 1
+                    if failures >= MAX_PIECE_FAILURES:
+                        break
+                else:
+                    start += 1
+        for script in islice(self._pieces.reordered(self._exchanges), MAX_PIECE_FAILURES):
+            if (yield from self._works(script)):
+                break
+
     @property
     def _exchanges(self) -> list[list[ScriptLine]]:
         """The best conversation in pieces that can be left out; what the peer says first belongs to the last one."""
@@ -207,19 +231,6 @@ class Shrinker:
         if pieces:
             return [*([steps[:first]] if first else []), *pieces]
         return [steps]
-
-    def _is_possible(self, script: Script) -> bool:
-        """Return False if the grammar of the dialogue does not allow us to say this, with the answers as they were."""
-        forecast = self._forecaster.begin()
-        for step in script:
-            if step.aside:
-                continue  # the dialogue goes on as if it had not been said
-            moves = [move for move in forecast.moves if (move.sender, move.symbol) == (step.sender, step.symbol)]
-            if not moves:
-                return not step.is_ours  # the peer may answer otherwise this time
-            assert step.node is not None, "the steps of a session have trees"
-            forecast = forecast.after(moves[0], step.node)
-        return True
 
     def _simplify(self, phase: str, changes: MessageChanges) -> Trial:
         """Make our messages simpler, one by one, the last first."""
