@@ -1,10 +1,15 @@
-"""A message that can be read as two types is the one that breaks nothing, also if code decides that."""
+"""Of several readings of a message, that one counts which breaks nothing, also if code decides that.
+
+They may be of two types, of different lengths, or in different states.
+"""
 
 from __future__ import annotations
 
 import pytest
+from driven_session import DrivenSession
 
 import palaver
+from palaver.session.findings import FindingKind
 from palaver.testing import run_pair
 
 # A client asks for what is there, or for what is not, by the same words.
@@ -54,3 +59,76 @@ def test_both_sides_mean_the_same(known: str, *, generated: bool) -> None:
         assert [*pair.caller.findings, *pair.listener.findings] == [], seed
         said.update(message.symbol for message in pair.caller.said)
     assert said == {"<get>", "<ok>", "<get_none>", "<none>", "<bye>"}
+
+
+# Where the number ends, and the rest begins, cannot be seen.
+LENGTHS = r"""
+<start> ::= <exchange>{1,3} <Client:bye>
+<exchange> ::= <Client:ask> <Server:count> <Server:rest>
+<ask> ::= "ASK\n"
+<count> ::= r"[0-9]{1,2}"
+<rest> ::= r"[0-9]{0,2};"
+<bye> ::= "bye\n"
+
+def small(nodes):
+    return all(int(node) < 10 for node in nodes)
+
+where small(*<count>)
+"""
+
+STATES = r"""
+<start> ::= <exchange>{2,4} <Client:bye> <Server:farewell>
+<exchange> ::= <low> | <high>
+<low> ::= <Client:ask> <Server:answer>
+<high> ::= <Client:ask> <Server:answer>
+<ask> ::= "ASK\n"
+<answer> ::= <n> "\n"
+<n> ::= r"[0-9]{1,2}"
+<bye> ::= "bye\n"
+<farewell> ::= "bye\n"
+
+def is_small(node):
+    return node.get_root() is not None and int(str(node).split()[-1]) < 10
+
+def state_of(node):
+    while node.symbol not in ("<low>", "<high>", "<start>"):
+        node = node.parent
+    return node.symbol
+
+def all_fit(root):
+    lows, highs = ([n for n in root.find_all_nodes(name) if "\n" in str(n)[4:]] for name in ("<low>", "<high>"))
+    return all(map(is_small, lows)) and not any(map(is_small, highs))
+
+"""
+IN_STATES = {
+    "upwards": "where forall <a> in <answer>: is_small(<a>) == (state_of(<a>) == '<low>')",
+    "all of it": "where all_fit(<start>)",
+    "each": "where forall <l> in <low>: is_small(<l>)\nwhere forall <h> in <high>: not is_small(<h>)",
+    "sums": "where sum(int(n) for n in *<low>..<n>) <= 9\nwhere all(int(n) >= 10 for n in *<high>..<n>)",
+}
+
+
+def test_where_a_message_ends_both_sides_mean_the_same() -> None:
+    spec = palaver.loads(LENGTHS)
+    for seed in range(12):
+        pair = run_pair(spec, seed=seed)
+        assert [*pair.caller.findings, *pair.listener.findings] == [], seed
+
+
+@pytest.mark.parametrize("condition", IN_STATES.values(), ids=IN_STATES)
+def test_in_which_state_a_message_stands_both_sides_mean_the_same(condition: str) -> None:
+    spec = palaver.loads(f"{STATES}{condition}\n")
+    for seed in range(12):
+        pair = run_pair(spec, seed=seed)
+        assert [*pair.caller.findings, *pair.listener.findings] == [], seed
+
+
+@pytest.mark.parametrize("number", [b"5", b"55"])
+@pytest.mark.parametrize("condition", IN_STATES.values(), ids=IN_STATES)
+def test_who_closes_is_accused_of_that_and_of_nothing_else(condition: str, number: bytes) -> None:
+    session = DrivenSession(f"{STATES}{condition}\n").open()
+    assert session.talk() == b"ASK\n"
+    session.hear(number + b"\n")
+    assert session.talk() == b"ASK\n"
+    session.close()
+    assert session.kinds == [FindingKind.CLOSED]

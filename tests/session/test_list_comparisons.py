@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
-from driven_session import DrivenSession
+from driven_session import SERVER, DrivenSession
 
 import palaver
-from palaver.session.findings import FindingKind
+from palaver.session.findings import FindingKind, Verdict
 from palaver.testing import run_pair
 
 RULES = """
@@ -111,10 +112,42 @@ def test_a_wrong_list_is_accused_where_it_goes_wrong(dialogue: str, condition: s
     assert (finding.party, finding.got) == ("Server", replies[first])
 
 
-@pytest.mark.parametrize(("dialogue", "condition"), WORLDS)
-def test_both_sides_can_say_such_lists(dialogue: str, condition: str) -> None:
+# All lists of the session in several rounds take longest to say: some are enough for the start.
+SAID = list(dict.fromkeys([*WORLDS, *product(DIALOGUES, OF_SESSION)]))
+SAID_FAST = [each for each in WORLDS if each[0] != "many messages a round"] + [
+    ("many messages a round", condition) for condition in (next(iter(OF_ROUND)), list(OF_SESSION)[5])
+]
+SAID_BY_SEED = [
+    pytest.param(*each, seed, marks=() if seed == 1 and each in SAID_FAST else pytest.mark.slow)
+    for each in SAID
+    for seed in range(1, 5)
+]
+
+
+@pytest.mark.parametrize(("dialogue", "condition", "seed"), SAID_BY_SEED)
+def test_both_sides_can_say_such_lists(dialogue: str, condition: str, seed: int) -> None:
     spec = palaver.loads(f"{DIALOGUES[dialogue]}where {condition}\n")
-    assert [session.findings for session in run_pair(spec, seed=1)] == [[], []]
+    assert [session.findings for session in run_pair(spec, seed=seed)] == [[], []]
+
+
+@pytest.mark.parametrize("goes_on", [False, True], ids=["closes", "asks all the same"])
+def test_who_could_not_go_on_is_not_accused(*, goes_on: bool) -> None:
+    """What the client has added is right, and yet the server said already what cannot come first any more."""
+    text = DIALOGUES["many messages a round"].replace("{2,4}", "{2}")
+    condition = "[str(n) for n in *<echo>.<n>] == list(reversed([str(n) for n in *<add>.<n>]))"
+    session = DrivenSession(f"{text}where {condition}\n", SERVER, "Server").open()
+    for asked in (b"ADD 1\n", b"ADD 2\n", b"LIST\n"):
+        session.hear(asked)
+    assert session.talk().startswith(b"IS 2\n")
+    for asked in (b"ADD 5\n", b"ADD 6\n"):
+        session.hear(asked)
+    if goes_on:
+        session.hear(b"LIST\n")
+    session.close()
+    assert session.kinds == [FindingKind.UNSOLVED]
+    (finding,) = session.session.findings
+    assert (finding.party, session.session.verdict) == ("", Verdict.INCONCLUSIVE)
+    assert "list(reversed(" in finding.message
 
 
 def test_a_long_list_is_repeated_in_one_message() -> None:

@@ -33,7 +33,7 @@ def numbers(pair: SessionPair) -> tuple[int, int]:
     return int(said["<ask>"][1]), len(said["<answer>"])
 
 
-@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("count", few(COUNTS))
 def test_a_question_may_ask_for_items_that_come_later(count: str) -> None:
     asked = set()
     for seed in range(12):

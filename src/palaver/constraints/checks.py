@@ -7,8 +7,8 @@ a failure with the exception.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import isnan
 from typing import Any, NamedTuple, TypeAlias, assert_never
@@ -18,6 +18,7 @@ from palaver.constraints.folds import first_breach
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.errors import ConversionError, Diagnostic
 from palaver.grammar.analysis import Analysis
+from palaver.lean_dataclasses import dataclass
 from palaver.spec.ast import (
     And,
     Constraint,
@@ -40,9 +41,11 @@ from palaver.spec.python_code import (
     describe_error,
     raising_line_of,
 )
-from palaver.spec.traversal import first_expression
+from palaver.spec.traversal import first_expression, step_symbols
 from palaver.trees.tree import Tree
 from palaver.trees.values import value_of
+
+_SYMBOL = re.compile(r"<[^<>]*>")
 
 # The value of a mention in one evaluation: a node, a list of nodes, or their number.
 Value: TypeAlias = "Tree | list[Tree] | int"
@@ -324,8 +327,10 @@ def _goes_on(path: Selector, variable: str) -> bool:
 
 
 def _text_of(leaf: Expression, mention: Mention) -> str:
+    """A mention as it stands in the spec, with its own symbols where that is a template."""
     span = mention.path.span
-    return leaf.source.text[span.start : span.end]
+    symbols = iter((mention.path.base, *step_symbols(mention.path)))
+    return _SYMBOL.sub(lambda found: next(symbols, found.group()), leaf.source.text[span.start : span.end])
 
 
 def _brief_tree(tree: Tree) -> str:

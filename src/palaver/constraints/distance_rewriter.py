@@ -26,11 +26,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
 from palaver.constraints.branch_distance import CHARACTER_TESTS, FAR
+from palaver.lean_dataclasses import dataclass
 from palaver.spec.python_code import SpecFunction
 
 

@@ -16,9 +16,9 @@ import copy
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.spec.ast import Expression, Mention
 from palaver.spec.python_code import SPEC_CODE_RAISES, compile_expression
 from palaver.trees.tree import Tree

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from palaver.constraints.checks import Check, FormulaCompiler
@@ -52,6 +51,7 @@ from palaver.constraints.incremental_formulas import (
 from palaver.constraints.node_selectors import compile_path
 from palaver.constraints.path_growth import Selection, Selections, WatchedPath, WatchedPaths
 from palaver.grammar.analysis import Analysis
+from palaver.lean_dataclasses import dataclass
 from palaver.spec.ast import And, Constraint, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
 from palaver.spec.python_code import SPEC_CODE_RAISES, compile_expression
 from palaver.spec.traversal import expressions_of, first_expression, selectors_of, walk_formula
@@ -168,6 +168,14 @@ class IncrementalChecks:
         if not isinstance(formula, IncrementalLeaf):
             return None
         return [self._selections[number].trees.length for number in formula.reads]
+
+    def nodes(self, position: int) -> list[list[Tree]] | None:
+        """The nodes that the mentions of a check have selected, if it is one incremental condition."""
+        formula = self._compiled.formulas[position]
+        if not isinstance(formula, IncrementalLeaf):
+            return None
+        selections = [self._selections[number] for number in formula.reads]
+        return None if any(each.error for each in selections) else [list(each.selected()) for each in selections]
 
     def is_fold(self, constraint: Constraint) -> bool:
         """True if the constraint is a condition on the states of folds."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
@@ -26,6 +25,7 @@ from palaver.constraints.checks import CompiledLeaf, Evaluate, Failure, Value, v
 from palaver.constraints.folds import Fold, FoldState
 from palaver.constraints.node_selectors import Bindings, Select
 from palaver.constraints.path_growth import AppendOnlyList, Selections
+from palaver.lean_dataclasses import dataclass
 from palaver.spec.ast import Expression, Mention
 from palaver.spec.python_code import SPEC_CODE_RAISES, SpecFunction
 from palaver.trees.tree import Tree

@@ -7,13 +7,13 @@ selection only grows. Nodes are selected once they are complete, also inside of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from palaver.constraints.node_selectors import compile_path
 from palaver.grammar.analysis import Analysis, reachable
+from palaver.lean_dataclasses import dataclass
 from palaver.spec.ast import (
     Bit,
     Child,

@@ -64,6 +64,12 @@ class MonitorState:
         # Nothing fails, as far as can be seen, and nobody is to blame for anything.
         self.is_clean = not checks.failures and False not in early and not any(breaches)
 
+    @property
+    def accusations(self) -> tuple[int, int]:
+        """The numbers of clauses that other parties have broken, and that anybody has."""
+        known = [breach.is_ours for breach in self.breaches if breach is not None]
+        return known.count(False), len(known)
+
     def fails(self, clause: int) -> bool:
         """True if a clause fails as far as can be seen: by its early value, or by its value if it has no early one."""
         early = self.early[clause]
@@ -111,7 +117,7 @@ class Recoveries:
         self._passing: set[tuple[int, str]] = set()
         self._open: set[int] = set()
         self._futile: set[tuple[str, frozenset[int]]] = set()
-        self._in_vain: dict[int, int] = {}  # questions
+        self._in_vain: dict[tuple[int, str], int] = {}  # questions about a clause after messages of a symbol
 
     @property
     def count(self) -> tuple[int, ...]:
@@ -127,7 +133,7 @@ class Recoveries:
             "passing": sorted(self._passing),
             "open": sorted(self._open),
             "futile": sorted((symbol, sorted(clauses)) for symbol, clauses in self._futile),
-            "asked_in_vain": sorted(self._in_vain.items()),
+            "asked": sorted((clause, symbol, count) for (clause, symbol), count in self._in_vain.items()),
         }
 
     def add_data(self, data: Mapping[str, list[Any]]) -> None:
@@ -137,12 +143,12 @@ class Recoveries:
         self._passing.update((clause, symbol) for clause, symbol in data.get("passing", ()))
         self._open.update(data.get("open", ()))
         self._futile.update((symbol, frozenset(clauses)) for symbol, clauses in data["futile"])
-        self._in_vain.update((clause, count) for clause, count in data["asked_in_vain"])
+        self._in_vain.update(((clause, symbol), count) for clause, symbol, count in data.get("asked", ()))
 
-    def recovered(self, clause: int) -> None:
-        """Note that a clause holds again."""
+    def recovered(self, clause: int, symbol: str) -> None:
+        """Note that a clause holds again after a message of a symbol."""
         self._recovered.add(clause)
-        self._in_vain.pop(clause, None)
+        self._in_vain.pop((clause, symbol), None)
 
     def can_recover(self, clause: int) -> bool:
         """True if a clause has been seen to hold again."""
@@ -189,10 +195,14 @@ class Recoveries:
         """True if that was noted before."""
         return (symbol, constraints) in self._futile
 
-    def is_worth_asking(self, clause: int) -> bool:
-        """True if a clause may be about the peer's messages: seldom enough was that asked in vain."""
-        return self._in_vain.get(clause, 0) < MAX_QUESTIONS
+    def is_worth_asking(self, clause: int, symbol: str) -> bool:
+        """True if a peer's messages of a symbol may make a clause hold: seldom enough was that asked in vain."""
+        return self._in_vain.get((clause, symbol), 0) < MAX_QUESTIONS
 
-    def asked_in_vain(self, clause: int) -> None:
-        """Note that no other message of a peer was found with which a clause holds."""
-        self._in_vain[clause] = self._in_vain.get(clause, 0) + 1
+    def was_asked_in_vain(self, clause: int, symbol: str) -> bool:
+        """True if no message of a symbol was found before with which a clause holds."""
+        return (clause, symbol) in self._in_vain
+
+    def asked_in_vain(self, clause: int, symbol: str) -> None:
+        """Note that no other message of a symbol was found with which a clause holds."""
+        self._in_vain[clause, symbol] = self._in_vain.get((clause, symbol), 0) + 1

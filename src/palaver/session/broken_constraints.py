@@ -14,10 +14,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import replace
 from palaver.matching.forecaster import MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Violation

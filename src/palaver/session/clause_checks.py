@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
-from palaver.constraints.checks import Evaluate, FormulaCompiler, can_bind_open_nodes
+from palaver.constraints.checks import Check, Evaluate, Failure, FormulaCompiler, can_bind_open_nodes
 from palaver.constraints.code_uses import count_limit, takes_only_length
+from palaver.lean_dataclasses import dataclass
 from palaver.solving.clauses import Clause
 from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
-from palaver.spec.traversal import last_symbol, selectors_of
+from palaver.spec.traversal import expressions_of, last_symbol, selectors_of
+from palaver.trees.node import BegunNode, OpenNode
+from palaver.trees.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,19 @@ def early_check(at: int, clause: Clause, *, every: bool = False) -> EarlyCheck:
     compiler = FormulaCompiler(clause.analysis, clause.names, early=not every, every=every)
     variables = () if first.variable.startswith("<") else (first.variable,)
     return EarlyCheck(at, first.path.base, first.variable, compiler.formula(_below_the_first(clause), variables))
+
+
+def early_failure_in_tree(check: Check, message: Tree) -> Failure | None:
+    """The failure of a clause if the open nodes were complete; if it raises, without the innermost of them."""
+    root = message.get_root()
+    failure = check.failure(root)
+    around = message.parent
+    while failure is not None and failure.error is not None and around is not None:
+        if type(around.node) is OpenNode:
+            root = root.replaced(around.path, BegunNode(*around.node))
+            failure = check.failure(root)
+        around = around.parent
+    return failure
 
 
 def is_about_each_state(clause: Clause) -> bool:
@@ -152,6 +167,32 @@ def _only_measures(clause: Clause) -> bool:
         mention.kind == "count" or takes_only_length(mention, expression, clause.names)
         for mention in expression.mentions
     )
+
+
+def told_apart(clauses: Sequence[Clause], incremental: Sequence[bool], states: frozenset[str]) -> frozenset[str]:
+    """The symbols above messages in which hypotheses differ: those that clauses mention, and those that code may see.
+
+    The code of a clause that is not `incremental` may look at everything.
+    """
+    found = set(states)
+    for clause, is_incremental in zip(clauses, incremental, strict=True):
+        analysis = clause.analysis
+        messages = {message.symbol for message in analysis.messages}
+        seen = _seen_by_code(clause) if is_incremental else analysis.grammar.rules
+        found.update(name for name in seen if not messages.isdisjoint(analysis.below(name)))
+    return frozenset(found)
+
+
+def _seen_by_code(clause: Clause) -> frozenset[str]:
+    """The symbols inside of nodes that code of a clause is given as a whole, so that it can see what is in them."""
+    bound = {quantifier.variable: last_symbol(quantifier.path) for quantifier in _quantifiers_of(clause)}
+    found: set[str] = set()
+    for expression in expressions_of(clause.as_constraint().formula):
+        for mention in expression.mentions:
+            if mention.kind != "count" and not takes_only_length(mention, expression, clause.names):
+                symbol = last_symbol(mention.path)
+                found |= clause.analysis.below(bound.get(symbol, symbol))
+    return frozenset(found)
 
 
 def compares_numbers(clause: Clause) -> bool:

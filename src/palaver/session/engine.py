@@ -390,11 +390,9 @@ class Session:
             self._guarded(f"{move.sender}.send", send, tree, move.recipient)
 
     def _find(self, draft: FindingDraft) -> None:
-        if draft.may_follow_breach and (breach := self._history.unrepaired_breach()) is not None:
-            draft = finding_drafts.accused(breach)
-        elif draft.kind is FindingKind.CRASH and (breach := self._history.breach_when_cut(len(self.said))) is not None:
+        if draft.kind is FindingKind.CRASH and (breach := self._history.breach_when_cut(len(self.said))) is not None:
             self._note(finding_drafts.accused(breach))
-        self._note(draft)
+        self._note(self._history.explained(draft))
         self._end(OwnStep.FIND)
 
     def _note(self, draft: FindingDraft) -> None:

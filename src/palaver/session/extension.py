@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from palaver.constraints.checks import Failure
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.session.blame import MonitorState, Violation
 from palaver.session.references import Referenced

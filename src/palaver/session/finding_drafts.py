@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from palaver.errors import Undecided
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import MessageType
 from palaver.printable import counted
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, exit_text, show_data
@@ -45,6 +45,7 @@ _AFTER_A_BREACH = (
     FindingKind.RESET,
     FindingKind.UNSOLVED,
 )
+_ABSENCES = (FindingKind.SILENCE, FindingKind.CLOSED, FindingKind.RESET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,11 @@ class FindingDraft:
     def may_follow_breach(self) -> bool:
         """True if this came only of what the peer has broken before, if there is such a thing."""
         return self.kind in _AFTER_A_BREACH and self.blamed is None
+
+    @property
+    def is_absence(self) -> bool:
+        """True if a party has not sent what was awaited."""
+        return self.kind in _ABSENCES
 
     def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:
         """The finding in a session with these messages, of a spec with these constraints."""
@@ -171,6 +177,12 @@ def not_made(history: SessionHistory) -> FindingDraft:
     sender, failure = missing
     what = f"{sender} has not sent what a constraint demands: {failure.tell()}"
     return FindingDraft(FindingKind.CONSTRAINT, what, sender, broken=failure.leaf)
+
+
+def left_nothing(draft: FindingDraft, failure: Failure) -> FindingDraft:
+    """A party has not sent what was awaited, but nothing that could be sent was right."""
+    what = f"no valid message could be generated: whatever comes next, {failure.tell()}"
+    return FindingDraft(FindingKind.UNSOLVED, f"{what} ({draft.message})", broken=failure.leaf)
 
 
 def incomplete(accusation: Refusal | None, missing: str) -> FindingDraft:

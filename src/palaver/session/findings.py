@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Protocol
 
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import counted, printable
 from palaver.session.fingerprint import Fingerprint as Fingerprint
 from palaver.session.fingerprint import data_again, normalised_data, normalised_text, repeatable, request_names

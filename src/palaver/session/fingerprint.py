@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from palaver.lean_dataclasses import dataclass
 from palaver.session.message_text import is_binary
 from palaver.session.session_limits import (
     MAX_FINGERPRINT_BINARY,

@@ -7,7 +7,7 @@ messages as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -19,11 +19,12 @@ from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Breach, LatestMessage, MonitorState, Violation
 from palaver.session.broken_constraints import ConstraintBreaker
+from palaver.session.evidence import Evidence
 from palaver.session.extension import Extension, Refusal
-from palaver.session.finding_drafts import FindingDraft, remarked
+from palaver.session.finding_drafts import FindingDraft, accused, left_nothing, remarked
 from palaver.session.message_maker import MessageMaker
 from palaver.session.references import NO_MESSAGES
-from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING, SEARCH_STEPS
+from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING
 from palaver.solving.generator_sources import MissingInverse, NoSource
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
@@ -33,6 +34,18 @@ if TYPE_CHECKING:
     from palaver.session.strategy import ScriptedMessage
 
 _UNKNOWN = "not computed yet"
+
+
+def _innocent_first(extension: Extension) -> Extension:
+    """The same, with those hypotheses first that accuse the other parties least: the first one is preferred."""
+    watches = extension.watches
+    if len(watches) == 1 or watches[0].is_clean:
+        return extension
+    order = sorted(range(len(watches)), key=lambda at: watches[at].accusations)
+    if order == list(range(len(watches))):
+        return extension
+    forecast = extension.forecast.in_order(order)
+    return extension._replace(forecast=forecast, watches=[watches[at] for at in order])
 
 
 class SessionHistory:
@@ -57,6 +70,7 @@ class SessionHistory:
         self._suspected: list[int] = []  # the clauses that the latest message has broken, and need not have
         self.number = 0  # of messages
         self.maker = MessageMaker(setup, self, chance, steering, values)
+        self._evidence = Evidence(setup, self, chance / "evidence")
 
     def supposing(self, extension: Extension) -> SessionHistory:
         """The history as it would be after a message that has not been sent."""
@@ -64,6 +78,11 @@ class SessionHistory:
         supposed.newest, supposed.forecast, supposed.watches, supposed.referenced = extension
         supposed.number = self.number + 1
         return supposed
+
+    @property
+    def now(self) -> Extension:
+        """The history as it is, for questions about what may follow."""
+        return Extension(self.newest, self.forecast, self.watches, self.referenced)
 
     @property
     def can_end(self) -> bool:
@@ -115,12 +134,13 @@ class SessionHistory:
 
     @property
     def accusation_at_end(self) -> Refusal | None:
-        """The reason why the session would fail if it ended here, if that is a message of another party."""
-        for hypothesis, watch in zip(self.forecast.hypotheses, self.watches, strict=True):
-            if hypothesis.can_end:
-                violation = self._monitor.accusation(watch, hypothesis)
-                return None if violation is None else Refusal.by(violation)
-        return None
+        """The reason why the session would fail if it ended here, if that is a message of another party.
+
+        It is none as long as some hypothesis has nothing to say against another party.
+        """
+        ends = [each for each in zip(self.forecast.hypotheses, self.watches, strict=True) if each[0].can_end]
+        found = [self._monitor.accusation(watch, hypothesis) for hypothesis, watch in ends]
+        return Refusal.by(found[0]) if found and None not in found and found[0] is not None else None
 
     def unrepaired_breach(self) -> Refusal | None:
         """The first message of another party that broke a clause which fails still, and is not seen to recover."""
@@ -136,11 +156,11 @@ class SessionHistory:
             is_presumed = failure is None and recoveries.has_held(clause, breach.symbol)
             if failure is None and not is_presumed:
                 continue
-            now = Extension(self.newest, self.forecast, self.watches, self.referenced)
-            if self.maker.continuations.repair(clause, now):
+            witness = self._evidence.witness(clause)
+            if witness.continuations.repair(clause, self.now):
                 continue
             # If the next message could have repaired it, it says less than what is certain.
-            if not self.maker.has_alternative(self.forecast.moves, clause, must_hold=True):
+            if not witness.has_alternative(self.forecast.moves, clause, must_hold=True):
                 return Refusal.by(Violation(clause, failure or breach.failure, breach))
         return None
 
@@ -153,9 +173,29 @@ class SessionHistory:
         watch = self.watches[0]
         for clause in self._suspected:
             failure, breach = watch.checks.outcomes[clause], watch.breaches[clause]
-            if failure is not None and breach is not None and self._is_hopeless(clause):
+            if failure is not None and breach is not None and self._evidence.is_hopeless(clause):
                 return Refusal.by(Violation(clause, failure, breach))
         return None
+
+    def explained(self, draft: FindingDraft) -> FindingDraft:
+        """The same finding, or what it came of: a message of the peer before, or that none was left to it."""
+        if draft.may_follow_breach and (breach := self.unrepaired_breach()) is not None:
+            return accused(breach)
+        if draft.is_absence and (failure := self._lost()) is not None:
+            return left_nothing(draft, failure)
+        return draft
+
+    def _lost(self) -> Failure | None:
+        """The failure of two lists that cannot become equal any more, whatever is said next."""
+        found: Failure | None = None
+        for move in self.forecast.moves if self._monitor.lists.all else ():
+            ahead = self.forecast.ahead_after(move)
+            for watch in self.watches:
+                violation = self._monitor.lists.diverged(watch, watch, move.symbol, ahead, None)
+                if violation is None:
+                    return None
+                found = found or violation.failure
+        return found
 
     def breach_when_cut(self, number: int) -> Refusal | None:
         """The first of so many messages that broke a clause for good, as far as can be seen in the middle.
@@ -176,7 +216,7 @@ class SessionHistory:
             failure = watch.checks.outcomes[clause]
             if failure is None or failure.error is not None or breach.is_ours or self._monitor.only_counts(clause):
                 continue
-            if (recoveries.has_held(clause, breach.symbol) or not is_patient) and self._is_hopeless(clause):
+            if (recoveries.has_held(clause, breach.symbol) or not is_patient) and self._evidence.is_hopeless(clause):
                 return Refusal.by(Violation(clause, failure, breach))
         return None
 
@@ -196,33 +236,9 @@ class SessionHistory:
                 continue
             if not all(watch.fails(clause) for watch in extension.watches):
                 continue
-            if recoveries.has_held(clause, symbol) or self._holds_with_others(clause, symbol):
+            if recoveries.has_held(clause, symbol) or self._evidence.could_hold(clause, symbol, at_random=True):
                 found.append(clause)
         return found
-
-    def _holds_with_others(self, clause: int, symbol: str) -> bool:
-        """Return True if a clause holds after some random message of this symbol."""
-        recoveries = self._setup.recoveries
-        if not recoveries.is_worth_asking(clause):
-            return False
-        moves = [move for move in self.forecast.moves if move.symbol == symbol]
-        if self.maker.has_alternative(moves, clause, must_hold=True, steps=0):
-            return True
-        recoveries.asked_in_vain(clause)
-        return False
-
-    def _is_hopeless(self, clause: int) -> bool:
-        """Return True if nothing is found that makes a clause hold, or brings it nearer to that."""
-        recoveries = self._setup.recoveries
-        if recoveries.may_hold_later(clause):
-            return False
-        now = Extension(self.newest, self.forecast, self.watches, self.referenced)
-        may_hold = self.maker.continuations.bring_nearer(clause, now)
-        if not may_hold and not self._monitor.is_folded(clause):
-            may_hold = self.maker.has_alternative(self.forecast.moves, clause, must_hold=True, steps=SEARCH_STEPS)
-        if may_hold:
-            recoveries.note_open(clause)
-        return not may_hold
 
     def extended_by(self, move: MessageType, node: Node) -> Extension | Refusal:
         """The extension by a message of another party, or why it cannot be accepted."""
@@ -243,6 +259,10 @@ class SessionHistory:
             any(breach is not None and breach.number == self.number for breach in watch.breaches)
             for watch in extension.watches
         )
+
+    def could_say_else(self, symbol: str) -> bool:
+        """Return True if messages of ours that are not of this symbol may come next as well."""
+        return any(move.symbol != symbol and move.sender in self._setup.ours for move in self.forecast.moves)
 
     def allows(self, move: MessageType, node: Node) -> bool:
         """Return True if a message with this tree could be said now, whoever says it."""
@@ -281,7 +301,7 @@ class SessionHistory:
                 continue
             for clause, breach in enumerate(before.breaches):
                 if breach is not None and after.breaches[clause] is None:
-                    self._setup.recoveries.recovered(clause)
+                    self._setup.recoveries.recovered(clause, extension.node.symbol)
         after = extension.watches[0]
         if after is not self.watches[0]:
             for clause in range(len(after.breaches)):
@@ -292,27 +312,16 @@ class SessionHistory:
         """The same, in which a message of another party is to blame for what it could have made hold, and only that."""
         watches = list(extension.watches)
         symbol = extension.node.symbol
-        moves = [move for move in self.forecast.moves if move.symbol == symbol]
         for at, (before, after) in enumerate(self.changes(extension)):
             if after is before:
                 continue
             for clause, failure in self._doubted(before, after, symbol):
                 is_early = after.checks.outcomes[clause] is None
-                if self._could_hold(moves, clause):
+                if self._evidence.could_hold(clause, symbol):
                     watches[at] = watches[at].blaming(clause, Breach(self.number, False, symbol, failure, is_early))
                 elif (breach := after.breaches[clause]) is not None and breach.number == self.number:
                     watches[at] = watches[at].blaming(clause, None)
         return extension._replace(watches=watches)
-
-    def _could_hold(self, moves: Sequence[MessageType], clause: int) -> bool:
-        """Return True if one of these messages is found with which a clause holds."""
-        recoveries = self._setup.recoveries
-        if not recoveries.is_worth_asking(clause):
-            return False
-        if self.maker.has_alternative(moves, clause, must_hold=True):
-            return True
-        recoveries.asked_in_vain(clause)
-        return False
 
     def _doubted(self, before: MonitorState, after: MonitorState, symbol: str) -> Iterator[tuple[int, Failure]]:
         """The clauses that fail after a message of another party, and of which it may be to blame for that or not.
@@ -343,7 +352,9 @@ class SessionHistory:
             return None
         for move in self.forecast.moves:
             is_ours = move.sender in self._setup.ours
-            if not is_ours and self.maker.has_alternative([move], violation.clause, must_hold=False):
+            if not is_ours and self._evidence.witness(violation.clause).has_alternative(
+                [move], violation.clause, must_hold=False
+            ):
                 return move.sender, failure
         return None
 
@@ -357,7 +368,7 @@ class SessionHistory:
         if violation is None or refusal.is_crash or violation.breach is None or not violation.breach.is_early:
             return refusal
         moves = [move for move in self.forecast.moves if move.sender == sender]
-        if self.maker.has_alternative(moves, violation.clause, must_hold=False):
+        if self._evidence.witness(violation.clause).has_alternative(moves, violation.clause, must_hold=False):
             return Refusal.by(violation._replace(breach=None))
         return refusal
 
@@ -370,7 +381,7 @@ class SessionHistory:
         if breach is not None and self._setup.recoveries.waits_for_others(violation.clause, breach.symbol):
             return True  # it always failed after such a message of ours, and the peer made it hold
         moves = [move for move in self.forecast.moves if move.sender == sender]
-        return self.maker.could_satisfy(moves, violation.clause)
+        return self._evidence.witness(violation.clause).could_satisfy(moves, violation.clause)
 
     def checked(
         self, move: MessageType, node: Node, *, is_ours: bool, after: Extension | None = None
@@ -408,7 +419,7 @@ class SessionHistory:
         forecast = forecast.without(refuted) if refuted else forecast
         if move.symbol in self._setup.references.holders:
             referenced = self._setup.references.after(referenced, node, forecast.hypotheses[0])
-        return Extension(node, forecast, watches, referenced)
+        return _innocent_first(Extension(node, forecast, watches, referenced))
 
     def changes(self, extension: Extension) -> Iterator[tuple[MonitorState, MonitorState]]:
         """For each hypothesis, the state before and the state after."""

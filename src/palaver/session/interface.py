@@ -7,10 +7,11 @@ happened, in seconds on some clock that never goes back; the session knows no ot
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from palaver.addresses import Address as Address
+from palaver.lean_dataclasses import dataclass
 
 # We connect to the peer, or it connects to us.
 Role: TypeAlias = Literal["connect", "listen"]

@@ -6,9 +6,9 @@ us may begin its next session. Then the input of a program is closed, and its ex
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from palaver.lean_dataclasses import replace
 from palaver.session.finding_drafts import FindingDraft
 from palaver.session.findings import FindingKind, Severity
 from palaver.session.quiescence import SessionClock

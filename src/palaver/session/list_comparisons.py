@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any
 
 from palaver.constraints.checks import Failure
 from palaver.constraints.node_selectors import Select, compile_path
 from palaver.grammar.analysis import Analysis
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.session.blame import MonitorState, Violation
 from palaver.session.message_order import MessageOrder
 from palaver.solving.clauses import Clause
@@ -60,6 +60,12 @@ class ListComparison:
     @property
     def mentions(self) -> tuple[Mention, ...]:
         return tuple(mention for side in self.sides for mention in side.expression.mentions)
+
+    def lists_now(self, state: MonitorState) -> Lists | None:
+        """The lists of the session; None if they are not known."""
+        nodes = state.checks.nodes(self.clause)
+        names = [mention.name for mention in self.expression.mentions]
+        return None if nodes is None or len(nodes) != len(names) else dict(zip(names, nodes, strict=True))
 
     def lists_of(self, failure: Failure) -> Lists:
         """The lists that the clause saw when it failed."""
@@ -122,9 +128,12 @@ class ListComparisons:
         self.of_states = frozenset(each.clause for each in self._of_states)
 
     def diverged(
-        self, before: MonitorState, after: MonitorState, symbol: str, ahead: Collection[str], message: Tree
+        self, before: MonitorState, after: MonitorState, symbol: str, ahead: Collection[str], message: Tree | None
     ) -> Violation | None:
-        """The clause whose lists cannot become equal after the latest message, of this symbol and in its place."""
+        """The clause whose lists cannot become equal after the latest message, of this symbol and in its place.
+
+        Without a `message`, it is one that adds to no list.
+        """
         for at, comparison in self._of_session.items():
             failure = after.checks.outcomes[at]
             may_go_on = comparison.may_go_on(symbol, ahead)
@@ -134,6 +143,8 @@ class ListComparisons:
             # A message after which nothing more can come for one list need not be what is wrong in the other.
             is_old = earlier is not None and comparison.have_diverged(comparison.lists_of(earlier), may_go_on)
             return Violation(at, failure, is_doubtful=is_old)
+        if message is None:
+            return None
         for comparison in self._of_states:
             for node in open_nodes(message, comparison.state):
                 lists = comparison.lists_in(node)

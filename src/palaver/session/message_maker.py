@@ -69,7 +69,7 @@ class MessageMaker:
             spec.grammar.constraints, chance, chance / "fuzz", setup.limits, self._context, steering, values
         )
         self.continuations = Continuations(setup, history, chance / "continuations", self._context.make)
-        self._lists = ListProposals(history, setup.monitor.lists.all, self._context)
+        self._lists = ListProposals(setup, history, self._context)
         self._presuming: Solver | None = None  # the same, for messages that early values are to hold with
         self._solver_chance = chance / "presumed"
         # Where a message may stand in several places, each has its share, unless a plan wants it in the first.
@@ -163,6 +163,9 @@ class MessageMaker:
     def _made(self, move: MessageType) -> Extension | None:
         self.accusation, self.has_crashed = None, False
         self._aim_at(move)
+        if self._history.could_say_else(move.symbol) and self._lists.runs_ahead(move.symbol):
+            self._note_reason(move, None, None)
+            return None
         made = self._made_as_listed(move) or self._made_unsolved(move)
         if isinstance(made, Extension):
             return made
@@ -341,7 +344,7 @@ class MessageMaker:
         is_left = self._monitor.is_left_to_later(clause, symbol, extension.forecast.hypotheses[0])
         if is_left or recoveries.is_passing(clause, symbol):
             return True
-        if self._could_say_else(symbol):
+        if self._history.could_say_else(symbol):
             # Nothing is said in the hope that a peer happens to make it right, as long as something else can be said.
             if recoveries.waits_for_others(clause, symbol):
                 return True
@@ -352,11 +355,6 @@ class MessageMaker:
             return False
         recoveries.note_passing(clause, symbol)
         return True
-
-    def _could_say_else(self, symbol: str) -> bool:
-        """Return True if other messages of ours may come next as well."""
-        moves = self._history.forecast.moves
-        return any(move.symbol != symbol and move.sender in self._setup.ours for move in moves)
 
     def _note_reason(self, move: MessageType, failure: Failure | None, violation: Violation | None) -> None:
         """Note why there is no message."""
@@ -423,7 +421,8 @@ class MessageMaker:
         """Return True if every constraint holds, as far as a solver would see, or only needs more messages."""
         if not self._monitor.checks_all_early:
             return False
-        return not any(watch.checks.failures for watch in extension.watches) or self._is_pending(extension, symbol)
+        holds = any(not watch.checks.failures and False not in watch.early for watch in extension.watches)
+        return holds or self._is_pending(extension, symbol)
 
     def _is_pending(self, extension: Extension, symbol: str) -> bool:
         """Return True if later messages may satisfy whatever does not hold."""

@@ -24,6 +24,7 @@ from palaver.session.clause_checks import (
     compares_numbers,
     early_check,
     early_check_of,
+    early_failure_in_tree,
     is_about_each,
     is_about_each_state,
     is_checked_early,
@@ -31,6 +32,7 @@ from palaver.session.clause_checks import (
     limit_of_counts,
     measured_paths,
     only_counts,
+    told_apart,
 )
 from palaver.session.finished_nodes import in_their_places
 from palaver.session.list_comparisons import ListComparisons
@@ -38,7 +40,7 @@ from palaver.session.message_order import MessageOrder
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.spec.ast import Constraint
 from palaver.spec.traversal import expressions_of, last_symbol, selectors_of, step_symbols, symbols_of
-from palaver.trees.node import BegunNode, Node, OpenNode
+from palaver.trees.node import Node, OpenNode
 from palaver.trees.tree import Tree
 
 
@@ -65,7 +67,7 @@ class ConstraintMonitor:
         self._limited = None if any(each.limit < 0 for each in self._count_limits) else begun
         # True if `check` checks everything that can be checked on unfinished nodes.
         self.checks_all_early = all(is_checked_early(clause) for clause in clauses)
-        # The symbols above messages that constraints mention: hypotheses that differ in these have different verdicts.
+        # The symbols above messages that constraints mention.
         messages = {message.symbol for message in analysis.messages}
         mentioned = {name for constraint in spec.grammar.constraints for name in symbols_of(constraint.formula)}
         self.states = frozenset(name for name in mentioned if not messages.isdisjoint(analysis.below(name)))
@@ -78,6 +80,7 @@ class ConstraintMonitor:
         # False if the whole tree is needed to evaluate the clauses.
         incremental = [initial.is_incremental(check.constraint) for check in self._checks]
         self.is_incremental = not self._early_of_trees and all(incremental)
+        self.distinguished = told_apart(clauses, incremental, self.states)  # the states that hypotheses differ in
         self.lists = ListComparisons(clauses, self.states, incremental)
         # The messages that contain nothing that constraints mention.
         self._unseen = frozenset(
@@ -171,6 +174,8 @@ class ConstraintMonitor:
             return before, None
         if self._is_unseen(latest.symbol, hypothesis):
             violated = self._exceeded(before, before, hypothesis) if self._count_limits else None
+            if violated is None and self.lists.all:
+                violated = self.lists.diverged(before, before, latest.symbol, hypothesis.ahead, None)
             if violated is None and self.constrains_the_end:
                 violated = self._beyond_repair(before, before, hypothesis)
             return before, violated
@@ -210,7 +215,7 @@ class ConstraintMonitor:
     def _early_failures(self, message: Tree) -> dict[int, Failure]:
         """The failures of clauses about states if the nodes around a message were complete as they are."""
         root = message.get_root()
-        found = {at: self._early_failure_in_tree(check, message) for at, check in self._early_of_trees.items()}
+        found = {at: early_failure_in_tree(check, message) for at, check in self._early_of_trees.items()}
         around = message.parent if self._early_of_nodes else None
         while around is not None:
             node = around.node
@@ -219,19 +224,6 @@ class ConstraintMonitor:
                     found[early.clause] = early.evaluate(root, {early.variable: around})
             around = around.parent
         return {at: failure for at, failure in found.items() if failure is not None}
-
-    @staticmethod
-    def _early_failure_in_tree(check: Check, message: Tree) -> Failure | None:
-        """The failure of a clause if the open nodes were complete; if it raises, without the innermost of them."""
-        root = message.get_root()
-        failure = check.failure(root)
-        around = message.parent
-        while failure is not None and failure.error is not None and around is not None:
-            if type(around.node) is OpenNode:
-                root = root.replaced(around.path, BegunNode(*around.node))
-                failure = check.failure(root)
-            around = around.parent
-        return failure
 
     def _violated(self, before: MonitorState, after: MonitorState) -> Violation | None:
         for at, (failure, is_lasting) in enumerate(zip(after.checks.outcomes, self._lasting, strict=True)):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import MessageType
 from palaver.session.deadlines import Deadlines
 from palaver.session.finding_drafts import FindingDraft, broken_off, cut_off, failed, late, silent

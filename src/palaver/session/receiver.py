@@ -55,6 +55,14 @@ class AcceptedMessage(NamedTuple):
     is_alone: bool = False  # True if no message of another peer, or connection, may have come before it
 
 
+class _DoubtfulReading(NamedTuple):
+    """A reading of data as a message that breaks a constraint, which may be repaired."""
+
+    length: int
+    move: MessageType
+    extension: Extension
+
+
 class Receiver:
     """The inboxes of one session. Accepted messages are added to the history, which tells what may come next."""
 
@@ -65,6 +73,7 @@ class Receiver:
         self._inboxes: dict[DataSource, Inbox] = {}
         self._reading_work = MAX_READING_WORK * max(1, max_message_bytes >> 20)
         self._weighed = 0  # derivations of the message that is being read
+        self._beside_doubtful = 0  # those of them that were looked at since one that breaks something
         self.is_reading = False  # True while messages are taken in
         self.postponed: FindingDraft | None = None  # unless the message of another party comes first
         self._first_postponed: dict[DataSource, FindingDraft] = {}  # of the data that is unread
@@ -248,7 +257,7 @@ class Receiver:
             if status.may_go_on:
                 return None
             return self._wrong_length(source, inbox, moves) or unreadable(source, inbox, is_reset=is_reset)
-        self._weighed = 0
+        self._weighed = self._beside_doubtful = 0
         if not is_quiet and (status.may_go_on or self._may_be_shorter(source, inbox)):
             return None
         return self._accept(source, inbox)
@@ -270,7 +279,7 @@ class Receiver:
         return None
 
     def _accept(self, source: DataSource, inbox: Inbox) -> AcceptedMessage | FindingDraft:
-        """Accept the longest message that fits the history and the data behind it."""
+        """Accept the longest message that fits the history and the data behind it, and best breaks nothing."""
         ends = inbox.ends()
         is_cut = len(ends) > MAX_MESSAGE_ENDS
         if is_cut:
@@ -280,11 +289,19 @@ class Receiver:
         # If the data behind fits none of them, that data is what is wrong, and not the message.
         for looks_ahead in (True, False) if len(ends) > 1 else (False,):
             refusals.clear()
+            doubtful: _DoubtfulReading | None = None
             for length in ends:
-                taken = self._take(source, inbox, length, looks_ahead=looks_ahead)
+                taken = self._take(source, inbox, length, looks_ahead=looks_ahead, is_beside=doubtful is not None)
                 if isinstance(taken, AcceptedMessage):
                     return taken
-                refusals.append(taken)
+                if isinstance(taken, _DoubtfulReading):
+                    doubtful = doubtful or taken
+                else:
+                    refusals.append(taken)
+                if doubtful is not None and self._is_enough_beside(length):
+                    break
+            if doubtful is not None:
+                return self._accepted(source, inbox, *doubtful)
         if is_cut:
             raise Undecided(f"it may end at more than {int(MAX_MESSAGE_ENDS)} places, and none of the last is right")
         got, (symbol, refusal) = inbox.peek()[: ends[0]], refusals[0]
@@ -294,15 +311,15 @@ class Receiver:
         return refused(source, symbol, refusal, got, node, is_guilty=is_guilty)
 
     def _take(
-        self, source: DataSource, inbox: Inbox, length: int, *, looks_ahead: bool
-    ) -> AcceptedMessage | tuple[str, Refusal]:
-        """Take a message of this length, if it fits; otherwise, its symbol and why it does not.
+        self, source: DataSource, inbox: Inbox, length: int, *, looks_ahead: bool, is_beside: bool
+    ) -> AcceptedMessage | _DoubtfulReading | tuple[str, Refusal]:
+        """Take a message of this length, if it fits and breaks nothing; otherwise, its symbol and why it does not fit.
 
-        If it can be read in several ways, one that breaks nothing comes before those that do.
+        If it can be read in several ways, one that breaks nothing comes before those that do. It `is_beside` another
+        one that does.
         """
         refusal: tuple[str, Refusal] | None = None
-        doubtful: tuple[MessageType, Extension] | None = None
-        others = MAX_READINGS_BESIDE_DOUBTFUL
+        doubtful: _DoubtfulReading | None = None
         for move, node in inbox.readings(length):
             if refusal is not None or doubtful is not None:  # there may be many more
                 interruption.check()
@@ -312,14 +329,16 @@ class Receiver:
             elif not looks_ahead or self._can_follow(source, inbox.behind(length), extension):
                 if not self._history.is_broken_by(extension):
                     return self._accepted(source, inbox, length, move, extension)
-                doubtful = doubtful or (move, extension)
-            if doubtful is not None:
-                others -= 1
-                if others < 0 or self._weighed >= _most_weighed(length):
+                doubtful = doubtful or _DoubtfulReading(length, move, extension)
+            if doubtful is not None or is_beside:
+                self._beside_doubtful += 1
+                if self._is_enough_beside(length):
                     break
-        if doubtful is not None:  # what it breaks may be repaired
-            return self._accepted(source, inbox, length, *doubtful)
-        return refusal or ("the data", Refusal("it has no parse tree"))
+        return doubtful or refusal or ("the data", Refusal("it has no parse tree"))
+
+    def _is_enough_beside(self, length: int) -> bool:
+        """Return True if there is no more work for readings that are looked at beside one that breaks something."""
+        return self._beside_doubtful > MAX_READINGS_BESIDE_DOUBTFUL or self._weighed >= _most_weighed(length)
 
     def _accepted(
         self, source: DataSource, inbox: Inbox, length: int, move: MessageType, extension: Extension

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from palaver.grammar.analysis import Analysis
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import Hypothesis
 from palaver.matching.matcher import BoundPaths
 from palaver.spec.ast import Expression

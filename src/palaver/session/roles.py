@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any, Literal, TypeAlias, cast
 
 from palaver.addresses import Address, AddressScheme, parse_party_address, scheme_named
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.matching.forecaster import MessageType
 from palaver.party import ConnectionMode, NetworkParty, Party, PartyHost, address_of
 from palaver.session.closing import FINISHED, RESET

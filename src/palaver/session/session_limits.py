@@ -101,7 +101,7 @@ MESSAGES_OF_REPAIR = 12
 MAX_REPAIRS = 3
 # So many messages after a constraint was broken the session may end, although it is not repaired.
 MESSAGES_BEFORE_ACCUSING = 8
-# An early value that stays false is asked about so often in vain, until the constraint has recovered.
+# An early value that is false after messages of a name is asked about so often in vain, until it recovered with one.
 MAX_QUESTIONS = 3
 
 # Of a message whose bytes are known, so many trees are tried until one violates no constraint.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from palaver.addresses import scheme_named
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
+from palaver.lean_dataclasses import replace
 from palaver.matching.candidates import QuickReader
 from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
 from palaver.matching.matcher import CompiledMatcher
@@ -66,7 +66,7 @@ class SessionSetup:
         self.is_binary = self.spec.is_binary
         self.monitor = ConstraintMonitor(self.spec)
         self.recoveries = Recoveries()
-        self.forecaster = self.spec.forecaster(self.monitor.states)
+        self.forecaster = self.spec.forecaster(self.monitor.distinguished)
         analysis = self.spec.analysis
         given = {**deadlines_of_spec(spec.namespace.names), **(deadlines or {})}
         messages = (ref.symbol for body in spec.grammar.bodies.values() for ref in refs(body) if ref.sender)

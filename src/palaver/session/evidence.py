@@ -1,0 +1,60 @@
+"""The evidence behind an accusation: messages that others could have sent instead.
+
+That a clause fails after a message says nothing against its sender if it would have failed after any other, or if it
+will hold again. So messages are made that others could have sent, at random and by a search, and it is seen what they
+do to the clause.
+
+They are not guided, and each question has chances of its own. So the answer depends only on what was said before. It is
+the same when a session is replayed, where no message of ours is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from palaver.random_source import RandomSource
+from palaver.session.message_maker import MessageMaker
+from palaver.session.session_limits import SEARCH_STEPS
+
+if TYPE_CHECKING:
+    from palaver.session.history import SessionHistory
+    from palaver.session.setup import SessionSetup
+
+
+class Evidence:
+    """Asks what others could say, and remembers what was asked in vain."""
+
+    def __init__(self, setup: SessionSetup, history: SessionHistory, chance: RandomSource) -> None:
+        self._setup = setup
+        self._history = history
+        self._chance = chance
+
+    def witness(self, clause: int) -> MessageMaker:
+        """A maker of messages that others could send now, for a question about a clause."""
+        chance = self._chance / self._history.number / clause
+        return MessageMaker(self._setup, self._history, chance, steering=None, values=None)
+
+    def could_hold(self, clause: int, symbol: str, *, at_random: bool = False) -> bool:
+        """Return True if a message of this symbol is found with which a clause holds: random, or searched."""
+        recoveries = self._setup.recoveries
+        if not recoveries.is_worth_asking(clause, symbol):
+            return False
+        at_length = SEARCH_STEPS if recoveries.was_asked_in_vain(clause, symbol) else None  # once is enough
+        moves = [move for move in self._history.forecast.moves if move.symbol == symbol]
+        if self.witness(clause).has_alternative(moves, clause, must_hold=True, steps=0 if at_random else at_length):
+            return True
+        recoveries.asked_in_vain(clause, symbol)
+        return False
+
+    def is_hopeless(self, clause: int) -> bool:
+        """Return True if nothing is found that makes a clause hold, or brings it nearer to that."""
+        recoveries, history = self._setup.recoveries, self._history
+        if recoveries.may_hold_later(clause):
+            return False
+        witness = self.witness(clause)
+        may_hold = witness.continuations.bring_nearer(clause, history.now)
+        if not may_hold and not self._setup.monitor.is_folded(clause):
+            may_hold = witness.has_alternative(history.forecast.moves, clause, must_hold=True, steps=SEARCH_STEPS)
+        if may_hold:
+            recoveries.note_open(clause)
+        return not may_hold
