@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from palaver.compiled.bundled import bundled, spec_files
 from palaver.errors import SpecError
 from palaver.spec.diagnostics import Reporter
 from palaver.spec.spec_files import load_files, load_texts
@@ -172,3 +173,11 @@ def test_a_long_chain_of_includes_comes_to_an_end(tmp_path: Path) -> None:
     write(tmp_path, {f"{n}.fan": f"include('{n + 1}.fan')\n" for n in range(200)})
     order(report := Reporter(), [tmp_path / "0.fan"])
     assert "includes are nested more than 50 deep" in only_error(report)
+
+
+def test_a_folder_with_the_name_of_a_bundled_spec_does_not_hide_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ftp").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert spec_files(["ftp"]) == spec_files([bundled()["ftp"]])

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from typing import assert_never
 
 from palaver.compiled.compiled_limits import MAX_ALTERNATIVES
+from palaver.lean_dataclasses import replace
 from palaver.spec.ast import And, Expression, Formula, Mention, Not, Or, PythonCondition, Quantified
 
 

@@ -15,12 +15,13 @@ solving, where an equation need not hold yet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from itertools import pairwise
 
 from palaver.compiled.length_equations import CHILDREN, ENCODED, LengthEquation, Measured
 from palaver.compiled.symbol_widths import SymbolWidths
 from palaver.grammar.analysis import Analysis, cyclic_symbols, nullable_symbols
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.matching.matcher import BoundMeasure, LengthBound, LengthBounds
 from palaver.spec.ast import Child, Choice, Expr, Index, Ref, Repeat, Selector
 from palaver.spec.ast import Sequence as Parts

@@ -24,6 +24,10 @@ def headline(path: Path) -> str:
 
 
 def spec_files(names: Iterable[str | Path]) -> list[str]:
-    """Replace names of bundled specs by their files, unless there is a file of that name."""
+    """Replace names of bundled specs by their files, unless there is a file of that name; a folder is none."""
     known = bundled()
-    return [str(known[str(name)] if str(name) in known and not Path(name).exists() else name) for name in names]
+    return [str(known[str(name)] if str(name) in known and not _is_file(Path(name)) else name) for name in names]
+
+
+def _is_file(path: Path) -> bool:
+    return path.exists() and not path.is_dir()

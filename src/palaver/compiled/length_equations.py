@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from palaver.compiled.alternative_conditions import as_one_condition, in_turn, possible_conditions, under
@@ -21,6 +20,7 @@ from palaver.compiled.inlined_helpers import with_helpers_inlined
 from palaver.compiled.part_paths import PartMentions, by_children
 from palaver.constraints.code_uses import sees_surroundings
 from palaver.grammar.analysis import Analysis
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.spec.ast import Child, Constraint, Descendant, Expression, Index, Mention, Quantified, Selector
 

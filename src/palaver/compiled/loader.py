@@ -6,7 +6,6 @@ import ast
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,6 +15,7 @@ from palaver.compiled.undefined_names import report_undefined_names
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.ir import Grammar
 from palaver.grammar.lowering import check_grammar, lower
+from palaver.lean_dataclasses import replace
 from palaver.namespace import Namespace
 from palaver.source import Source, Span
 from palaver.spec.ast import Bound, Expression, Rule, SpecFile
@@ -28,7 +28,14 @@ from palaver.spec.python_code import (
     is_constant,
     nodes_of,
 )
-from palaver.spec.spec_files import load_files, load_texts, parse_constraint, parse_spec, with_parameters
+from palaver.spec.spec_files import (
+    load_files,
+    load_texts,
+    parse_constraint,
+    parse_spec,
+    with_parameters,
+    with_templates,
+)
 from palaver.spec.traversal import computed_bounds, expressions_of, map_bounds
 
 _NO_PARAMETERS: Mapping[str, object] = MappingProxyType({})
@@ -143,6 +150,7 @@ def _build(
     constraints = tuple(constraints)
     extra = [each for text in constraints if (each := parse_constraint(text, report)) is not None]
     files, declared = with_parameters(files, parameters, report)
+    files = with_templates(files, report)
     could_be_read = not report.error_count
     assumed = None if report.text_is_missing else () if could_be_read else _names_in_broken_text(files)
     if start and not start.startswith("<"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -22,6 +22,7 @@ from palaver.generation.tree_maker import TreeMaker, compile_tree_maker
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.ir import Grammar
 from palaver.grammar.lowering import slice_messages, slice_parties
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.namespace import Namespace
 from palaver.random_source import RandomSource
 from palaver.regular.language import Language, Unit, packed

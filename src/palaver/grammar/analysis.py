@@ -6,7 +6,7 @@ Each answer is computed once per grammar, most of them as fixpoints over the rul
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
 from typing import assert_never
@@ -30,6 +30,7 @@ from palaver.grammar.fixpoints import (
 from palaver.grammar.ir import Grammar, uses_binary
 from palaver.grammar.local_bounds import LocalBounds
 from palaver.grammar.value_symbols import fields_of, tied_symbols, value_symbols
+from palaver.lean_dataclasses import dataclass
 from palaver.spec.ast import (
     Bit,
     Choice,

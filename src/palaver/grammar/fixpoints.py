@@ -16,7 +16,7 @@ from typing import TypeVar, assert_never
 from palaver.regular.charset import EVERY
 from palaver.regular.language import Language, Unit
 from palaver.regular.regex import compile_pattern
-from palaver.regular.words import Words
+from palaver.regular.words import Words, has_words
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.spec.traversal import symbols_in
 
@@ -156,7 +156,9 @@ def _words_of(source: str | bytes, enough: int) -> int:
     """The number of words of a pattern; `enough` if it is not plain, or they are hard to count."""
     pattern = compile_pattern(source)
     language = Language(Unit.TEXT, pattern.expression(EVERY))
-    return enough if not pattern.is_plain else min(enough, Words(language).count(enough) or enough)
+    if not pattern.is_plain or has_words(language, enough):
+        return enough
+    return min(enough, Words(language).count(enough) or enough)
 
 
 def always_inside(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:

@@ -7,7 +7,6 @@ and probably not meant.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from palaver.grammar.analysis import Analysis, generator_arguments, reachable
@@ -15,6 +14,7 @@ from palaver.grammar.beyond_rules import check_beyond
 from palaver.grammar.condition_checks import check_constraint, check_expression
 from palaver.grammar.fixpoints import ENDLESS
 from palaver.grammar.ir import BEYOND, source_of
+from palaver.lean_dataclasses import replace
 from palaver.regular.regex import PatternError, compile_pattern
 from palaver.source import Span
 from palaver.spec.ast import Expression, Index, Pattern, Rule

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from palaver.lean_dataclasses import dataclass
 from palaver.source import Source
 from palaver.spec.ast import Bit, Constraint, Expr, Literal, Objective, Pattern, Rule, Selector, Setting
 from palaver.spec.traversal import computed_bounds, refs, walk

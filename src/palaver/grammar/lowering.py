@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import assert_never
 
@@ -15,6 +14,7 @@ from palaver.grammar.grammar_checks import check_grammar as check_grammar
 from palaver.grammar.ir import Grammar, source_of
 from palaver.grammar.library import LIBRARY_SYMBOLS, library_rule
 from palaver.grammar.unsolicited_messages import with_unsolicited_messages
+from palaver.lean_dataclasses import replace
 from palaver.source import Source, Span
 from palaver.spec.ast import (
     And,

@@ -11,9 +11,9 @@ these messages, too: constraints, coverage, and whatever is made up or read. To 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from palaver.grammar.fixpoints import reachable
+from palaver.lean_dataclasses import replace
 from palaver.spec.ast import Expr, Literal, Ref, Repeat, Rule, Sequence
 from palaver.spec.traversal import map_refs, refs
 

@@ -7,10 +7,11 @@ generator and every analysis. Spans do not take part in comparison, so equal rul
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from palaver.lean_dataclasses import dataclass
 from palaver.source import Source, Span
 from palaver.trees.node import Parties
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
+from palaver.lean_dataclasses import replace
 from palaver.source import Source, Span
 from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified
 from palaver.spec.diagnostics import ParseError, Reporter

@@ -20,9 +20,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.source import Source, Span
 from palaver.spec.ast import NOWHERE, Choice, Expr, Literal, Pattern, Rule, SpecFile
 from palaver.spec.diagnostics import Reporter, did_you_mean

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from palaver.lean_dataclasses import dataclass
 from palaver.source import Span
 
 

@@ -13,10 +13,10 @@ import re
 import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal as OneOf
 
+from palaver.lean_dataclasses import dataclass
 from palaver.source import Source, Span
 from palaver.spec.ast import Mention
 from palaver.spec.diagnostics import ParseError, Reporter

@@ -24,6 +24,7 @@ from palaver.spec.parameters import with_parameters as with_parameters
 from palaver.spec.spec_limits import MAX_FILES, MAX_INCLUDE_DEPTH
 from palaver.spec.spec_parser import parse_constraint as parse_constraint
 from palaver.spec.spec_parser import parse_spec as parse_spec
+from palaver.spec.templates import with_templates as with_templates
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")

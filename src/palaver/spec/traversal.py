@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import assert_never
 
+from palaver.lean_dataclasses import replace
 from palaver.spec.ast import (
     And,
     Bit,
