@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts catalogue bench bench-matching bench-solving bench-talking bench-guiding bench-coverage bench-stateful bench-scale bench-lanes clean
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts nightly-proofs catalogue comparisons bench bench-matching bench-solving bench-talking bench-guiding bench-coverage bench-stateful bench-scale bench-lanes clean
 
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -64,6 +64,14 @@ nightly-lengths: $(INSTALLED)
 # The same for verdicts: palaver talks to palaver, and one message of one side is changed; half an hour or more.
 nightly-verdicts: $(INSTALLED)
 	$(BIN)/python tests/session/dialogue_worlds.py --specs 500 --sessions 20000 --seed $(SEED)
+
+# The same for wrong messages: none that the grammar accepts may be called so.
+nightly-proofs: $(INSTALLED)
+	$(BIN)/python tests/tools/wrong_message_proofs.py --seed $(SEED)
+
+# What real servers of one protocol do differently; the tables of docs/comparisons.md.
+comparisons: $(INSTALLED)
+	$(BIN)/python benchmarks/comparing.py
 
 # Every planted bug of the catalogue: found, replayed offline and live, and made small; half an hour.
 catalogue: $(INSTALLED)

@@ -337,7 +337,7 @@ def main() -> int:
         if missing:
             print(f"{pair.spec:14} {pair.peer:16} left out: {', '.join(missing)} is not installed")
             continue
-        failed += _show(pair, options.sessions, options.seed)
+        failed += _show(pair, options)
     return 1 if failed else 0
 
 
@@ -347,10 +347,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", metavar="SPEC", help="these specs alone")
     parser.add_argument("--peer", nargs="*", metavar="PEER", help="peers with one of these in their names alone")
+    parser.add_argument("--beyond", metavar="SHARE", help="say what is wrong as well, in this share of turns")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what is printed of each pair in a file there")
     return parser.parse_args()
 
 
-def _show(pair: Pair, sessions: int, seed: int) -> bool:
+def _show(pair: Pair, options: argparse.Namespace) -> bool:
     """Have the conversations and print the row; whether something was found."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -358,10 +360,14 @@ def _show(pair: Pair, sessions: int, seed: int) -> bool:
         setting: AbstractContextManager[Run] = pair.setting(folder)
         with setting as run:
             command = [sys.executable, "-m", "palaver", "talk", pair.spec, *run.arguments]
-            command += ["-n", str(sessions), "--seed", str(seed), "--console", "none"]
+            command += ["-n", str(options.sessions), "--seed", str(options.seed), "--console", "none"]
+            command += ["--beyond", options.beyond] if options.beyond else []
             done = subprocess.run(
                 command, cwd=folder, env=os.environ | run.environment, capture_output=True, text=True, check=False
             )
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
+        (options.keep / re.sub(r"\W+", "-", f"{pair.spec} {pair.peer}")).write_text(done.stdout + done.stderr)
     summary = re.search(r"^(\d+) sessions?, (\d+) messages? sent, (\d+) received, (.*)$", done.stdout, re.MULTILINE)
     covered = re.search(r"^covered (\d+) of (\d+) \d+-paths$", done.stdout, re.MULTILINE)
     if summary is None or covered is None:

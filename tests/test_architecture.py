@@ -19,7 +19,17 @@ PACKAGES = [module for module in MODULES if module.stem == "__init__"]
 
 # Rooms by floor. A room may import from lower floors and from itself; rooms on one floor are strangers.
 FLOORS = [
-    ["errors", "source", "random_source", "limits", "interruption", "addresses", "printable"],
+    [
+        "errors",
+        "source",
+        "random_source",
+        "limits",
+        "interruption",
+        "addresses",
+        "printable",
+        "lean_dataclasses",
+        "version",
+    ],
     ["trees"],
     ["spec"],
     ["regular"],
@@ -69,6 +79,12 @@ NO_ALGORITHMS = {
 }
 # The name and the year of a publication, or a place in the paper.
 REFERENCE = re.compile(r"[A-Z][\w-]+( et al\.)? (1[89]|20)\d\d\b|the paper")
+
+# Modules that take `dataclass` or `replace` from the standard library, which is slower, with the reason.
+STANDARD_DATACLASSES = {
+    "lean_dataclasses": "is made of it",
+    "transport/memory_network": "its arrivals are ordered",
+}
 
 # Constants that limit something, by their names.
 LIMIT_NAME = re.compile(r"_?(MAX|MOST|LONGEST|DEEPEST|LARGEST)_")
@@ -236,3 +252,15 @@ def test_functions_are_short() -> None:
     # "module:line name (lines)", as the figures tell it
     found = {f"{place.split(':')[0]} {place.split()[1]}" for place in figures.long_functions(ROOT)}
     assert found == LONG_FUNCTIONS.keys()
+
+
+def test_dataclasses_are_the_lean_ones() -> None:
+    names = ("dataclass", "replace")
+    found = {
+        module.name
+        for module in MODULES
+        for node in ast.walk(ast.parse(module.text))
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
+        if any(alias.name in names for alias in node.names)
+    }
+    assert found == set(STANDARD_DATACLASSES)

@@ -8,11 +8,11 @@ A new transport is a module and one line in `SCHEMES`; other packages call `regi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass, replace
 
 # An address without a host is on this machine, and one without a scheme is of this one.
 DEFAULT_HOST = "127.0.0.1"

@@ -14,10 +14,10 @@ An error of a peer is a finding, not an exception.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+from palaver.lean_dataclasses import dataclass
 from palaver.source import Source, Span
 
 

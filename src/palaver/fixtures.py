@@ -12,7 +12,6 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +19,7 @@ from typing import Any, Final
 import palaver
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 
 _FOLDER: Final = Path(palaver.__file__).parent / "specs" / "fixtures"
 _ABOUT: Final = "about.md"

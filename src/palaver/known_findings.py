@@ -8,13 +8,13 @@ file, comments included, is never rewritten.
 from __future__ import annotations
 
 import json
-import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import printable
 from palaver.session.findings import Fingerprint
 
@@ -56,6 +56,8 @@ class KnownFindings:
 
 def read(path: str | PathLike[str]) -> KnownFindings:
     """Read a file of known findings. :raises KnownFindingsError: there is none, or something is wrong with it"""
+    import tomllib  # only where there is a file of it: it is slow to import
+
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -12,7 +12,6 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 
 from palaver import party
 from palaver.errors import ConversionError, PalaverError, Rejected, SpecCrash, Unsolvable
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.trees.node import NonTerminal
 from palaver.trees.tree import Terminal, Tree

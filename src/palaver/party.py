@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from enum import Enum
 from typing import Any, ClassVar
 from typing import Protocol as Protocol_
 
 from palaver.addresses import Address, parse_party_address, scheme_named
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import replace
 from palaver.spec.python_code import short_repr
 
 # For specs that use the pattern of the reference themselves; palaver parses addresses by their schemes.

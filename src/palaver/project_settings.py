@@ -10,14 +10,13 @@ nothing of it:
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import printable
 
 FILE_NAME: Final = "palaver.toml"
@@ -78,6 +77,8 @@ def read_settings(text: str, place: str) -> dict[str, Any]:
 
     :raises SettingsError: there is something wrong with it
     """
+    import tomllib  # only where there is a file of it: it is slow to import
+
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -103,6 +104,8 @@ def read_parameters(file: Path) -> dict[str, Any]:
 
     :raises SettingsError: they cannot be read
     """
+    import tomllib
+
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:

@@ -1,8 +1,8 @@
 """The plugin of pytest: specs as tests, and fixtures. It imports the rest of palaver only when there is work to do.
 
-A spec is a file of tests if it begins with a table `[palaver]` in comments, or if it is named by `--palaver`. It has a
-test for each message, each constraint and each kind of finding. All of them are about one run, which is held when the
-first of them runs; with xdist, by one worker for all.
+A spec is a file of tests if it begins with a table `[palaver]` in comments, or if it is named by `--palaver` or as an
+argument. It has a test for each message, each constraint and each kind of finding. All of them are about one run, which
+is held when the first of them runs; with xdist, by one worker for all.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from palaver.testing.spec_tests import SpecTests
 
 _FOLDER = pytest.StashKey[Path]()
+_COLLECTED = pytest.StashKey[set[Path]]()  # the specs that were collected, also those that are wrong
 _WORKER_KEY = "palaver_folder"
 # The beginning of a spec that has tests in it, with and without a blank.
 _HEADS = (b"# [palaver]", b"#[palaver]")
@@ -46,8 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the folder of runs, which all workers share. It is made when it is needed."""
+    """Choose the folder of runs, which all workers share. It is made when it is needed. No spec was collected yet."""
     given = getattr(config, "workerinput", {}).get(_WORKER_KEY)
+    config.stash[_COLLECTED] = set()
     config.stash[_FOLDER] = Path(given or Path(tempfile.gettempdir()) / f"palaver-{uuid.uuid4().hex}")
 
 
@@ -64,23 +66,50 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a spec that has tests in it."""
+    """Collect a spec that has tests in it, or that is named on the command line; no matter how often it is named."""
     if file_path.suffix != ".fan":
         return None
-    with file_path.open("rb") as file:
-        if not file.read(len(_HEADS[0])).startswith(_HEADS):
-            return None
-    return TestedSpec.from_parent(parent, path=file_path)
+    given = _given(parent.config)
+    if file_path in _named(parent.config).values():
+        return TestedSpec.with_options(parent, given, path=file_path)
+    has_table = _has_table(file_path)
+    if parent.session.isinitpath(file_path) and (not has_table or any(each is not None for each in given.values())):
+        return TestedSpec.with_options(parent, given, path=file_path)
+    return TestedSpec.from_parent(parent, path=file_path) if has_table else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add the tests of the specs that are named by an option; before tests are selected."""
-    for name in config.getoption("--palaver"):
-        path = Path(name) if Path(name).exists() else _bundled(name)
-        named = TestedSpec.from_parent(session, path=path.absolute(), name=name)
-        named.given = {each: config.getoption(f"--palaver-{each}") for each, *_ in _OPTIONS}
-        items.extend(named.collect())
+    """Add the tests of the specs that are named by an option, and not collected as files; before tests are selected."""
+    for name, path in _named(config).items():
+        if path not in config.stash[_COLLECTED]:
+            report = _collect(TestedSpec.with_options(session, _given(config), path=path, name=name))
+            session.ihook.pytest_collectreport(report=report)
+            items.extend(each for each in report.result or () if isinstance(each, pytest.Item))
+
+
+def _collect(spec: TestedSpec) -> pytest.CollectReport:
+    """Collect a spec as pytest does with files: it counts the tests, and a wrong spec is an error of the collection."""
+    try:
+        return pytest.CollectReport(spec.nodeid, "passed", None, [*spec.collect()])
+    except TestedSpec.CollectError as error:
+        return pytest.CollectReport(spec.nodeid, "failed", str(error), [])
+
+
+def _named(config: pytest.Config) -> dict[str, Path]:
+    """The files of the specs that are named by an option, by these names."""
+    names: list[str] = config.getoption("--palaver")
+    return {name: (Path(name) if Path(name).exists() else _bundled(name)).absolute() for name in names}
+
+
+def _given(config: pytest.Config) -> dict[str, Any]:
+    """The other options, None where one is not given."""
+    return {each: config.getoption(f"--palaver-{each}") for each, *_ in _OPTIONS}
+
+
+def _has_table(file_path: Path) -> bool:
+    with file_path.open("rb") as file:
+        return file.read(len(_HEADS[0])).startswith(_HEADS)
 
 
 def _bundled(name: str) -> Path:
@@ -99,12 +128,20 @@ def _bundled(name: str) -> Path:
 class TestedSpec(pytest.File):
     """A spec with the tests that it stands for."""
 
-    given: dict[str, Any] | None = None  # the options, if it is named by one
+    given: dict[str, Any] | None = None  # the options, if it is named on the command line
+
+    @classmethod
+    def with_options(cls, parent: pytest.Collector, given: dict[str, Any], **more: Any) -> TestedSpec:
+        """A spec that is named on the command line, with the options there."""
+        made: TestedSpec = cls.from_parent(parent, **more)
+        made.given = given
+        return made
 
     def collect(self) -> list[pytest.Item]:
         from palaver.errors import PalaverError
         from palaver.testing.spec_tests import SpecTests
 
+        self.config.stash[_COLLECTED].add(self.path)
         cache = getattr(self.config, "cache", None)
         kept = None if cache is None else Path(cache.mkdir("palaver"))
         tests = SpecTests(self.path, self.given, self.config.stash[_FOLDER], kept)

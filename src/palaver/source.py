@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from palaver.lean_dataclasses import dataclass
 
 # Of a longer line only the part around the mark is shown, and at most so much to the left of it.
 _MAX_EXCERPT_WIDTH, _MAX_WIDTH_LEFT_OF_MARK = 160, 80

@@ -29,6 +29,7 @@ SPEC = r"""
 <gone> ::= "gone\n"
 
 where forall <a> in <ask>: str(<a>.<number>) == str(<given>)
+where forall <c> in <code>: int(<c>) < 9
 
 COMPARABLE_FIELDS = ["<code>"]
 
@@ -102,6 +103,12 @@ class SaysNo(Desk):
         return b"no\n" if len(word) > 3 else super().told(word)
 
 
+class LargeCode(Desk):
+    """Has a code that the spec forbids."""
+
+    code = b"9"
+
+
 class Polite(Desk):
     """Takes what is wrong for right, which the spec forbids."""
 
@@ -126,6 +133,7 @@ def test_words_of_their_own_are_no_difference(compared: Any) -> None:
     shown = compared(Desk, OtherWords, Desk)
     assert shown.code == 0
     assert "0 kinds of differences" in shown.text
+    assert "(a finding)" not in shown.text
 
 
 @pytest.mark.parametrize(("kind", "aspect"), [(OtherCode, "fields after <ask>"), (SaysNo, "answer after <ask>")])
@@ -143,6 +151,21 @@ def test_what_the_spec_forbids_is_a_finding_of_that_one(compared: Any) -> None:
     assert shown.code == 1, shown.text
     assert "wrong message accepted" in shown.text
     assert "class after terminal: " in shown.text
+
+
+def test_an_answer_that_breaks_a_constraint_is_told(compared: Any) -> None:
+    shown = compared(Desk, LargeCode, Desk)
+    assert shown.code == 1
+    _, _, told = shown.text.partition("difference, ")
+    answers = [line.partition(": ")[2] for line in told.splitlines()[1:4]]
+    assert answers == ["<yes>", "<yes> (constraint violated) (a finding)", "<yes>"], shown.text
+    assert "fields after" not in told
+
+
+def test_of_two_that_differ_nobody_is_a_minority(compared: Any) -> None:
+    shown = compared(Desk, SaysNo)
+    first = next(line for line in shown.text.splitlines() if line.startswith("difference"))
+    assert first.endswith("answer after <ask>"), shown.text
 
 
 def test_the_run_of_each_is_kept(compared: Any, palaver: Any) -> None:

@@ -237,3 +237,21 @@ def test_what_cannot_be_encoded_is_shown_escaped(palaver: Any) -> None:
     checked = palaver.process("check", "spec.fan")
     assert checked.code == 2
     assert b"ValueError: \\ud800" in checked.out
+
+
+@pytest.mark.parametrize("streams", ["stdout", "stderr", "both"])
+def test_the_exit_code_is_the_same_if_nobody_reads_what_is_written(palaver: Any, streams: str) -> None:
+    palaver.write(spec_fan='<start> ::= "a"\n', input="b")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "palaver", "parse", "-f", "spec.fan", "input"],
+            cwd=palaver.folder,
+            stdout=write_end if streams != "stderr" else subprocess.DEVNULL,
+            stderr=write_end if streams != "stdout" else subprocess.DEVNULL,
+            check=False,
+        )
+    finally:
+        os.close(write_end)
+    assert ended.returncode == 1

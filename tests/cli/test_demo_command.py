@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +19,25 @@ from palaver.transport.registry import is_listening
 DEMO = "palaver.cli.commands.demo"
 
 
-def test_all_is_covered_and_all_that_was_planted_is_found(palaver: Any) -> None:
-    shown = palaver("demo")
+@dataclass(frozen=True)
+class Demo:
+    """A demo that was shown, and the folder in which it was."""
+
+    folder: Path
+    code: int
+    text: str
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    folder = tmp_path_factory.mktemp("demo")
+    command = [sys.executable, "-m", "palaver", "demo"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stdout + done.stderr
+    return Demo(folder, done.returncode, done.stdout)
+
+
+def test_all_is_covered_and_all_that_was_planted_is_found(shown: Demo) -> None:
     assert shown.code == 0, shown.text
     covered = re.search(r"covered (\d+) of (\d+) 5-paths", shown.text)
     assert covered
@@ -29,15 +49,16 @@ def test_all_is_covered_and_all_that_was_planted_is_found(palaver: Any) -> None:
     assert re.search(r"Client: 'RSET\\r\\n'\n +Server: '250 .*\n +Client: 'MAIL .*\n +Server: '503 ", shown.text)
 
 
-def test_the_commands_to_try_next_work(palaver: Any) -> None:
-    commands = re.findall(r"^  palaver (.*?)(?:   .*)?$", palaver("demo").text, re.MULTILINE)
+def test_the_commands_to_try_next_work(palaver: Any, shown: Demo) -> None:
+    palaver.folder = shown.folder
+    commands = re.findall(r"^  palaver (.*?)(?:   .*)?$", shown.text, re.MULTILINE)
     assert len(commands) == 3
     for command in commands:
         assert palaver(*shlex.split(command)).code == 0
 
 
-def test_it_ends_with_the_shortest_conversation_its_report_and_the_command_that_replays_it(palaver: Any) -> None:
-    shown = palaver("demo")
+def test_it_ends_with_the_shortest_conversation_its_report_and_how_to_replay_it(palaver: Any, shown: Demo) -> None:
+    palaver.folder = shown.folder
     small = shown.text.partition("The shortest conversation that shows finding ")[2]
     said = re.findall(r"^   +[\d.]+  Client: '(\w+)", small, re.MULTILINE)
     assert said[-3:] == ["MAIL", "RSET", "MAIL"]
@@ -56,12 +77,12 @@ def without_times(text: str) -> str:
     return re.sub(r"\d{8}-\d{6}|\d+\.\d s", "0", reason)
 
 
-def test_readme_shows_the_terminal_as_it_is(palaver: Any) -> None:
-    assert without_times(shown_terminal()) == without_times(shortened(palaver("demo").text))
+def test_readme_shows_the_terminal_as_it_is(shown: Demo) -> None:
+    assert without_times(shown_terminal()) == without_times(shortened(shown.text))
 
 
-def test_the_server_is_gone_afterwards(palaver: Any) -> None:
-    port = re.search(r"palaver\.demo\.server (\d+)", palaver("demo").text)
+def test_the_server_is_gone_afterwards(shown: Demo) -> None:
+    port = re.search(r"palaver\.demo\.server (\d+)", shown.text)
     assert port
     assert not is_listening("tcp", int(port[1]))
 

@@ -13,6 +13,9 @@ import pytest
 from servers.ntp import CHRONYD
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocols.md"
+FIXTURES = [
+    shlex.split(line) for line in re.findall(r"^palaver (specs .*--fixture.*)$", PAGE.read_text(), re.MULTILINE)
+]
 COMMANDS = [shlex.split(line) for line in re.findall(r"^palaver (talk .*--target.*)$", PAGE.read_text(), re.MULTILINE)]
 
 
@@ -38,6 +41,9 @@ def test_a_newcomer_finds_nothing_wrong(palaver: Any, command: list[str]) -> Non
         word.replace(name, shlex.quote(UNPACKED.get(name, name)), 1) if word.startswith(f"{name} ") else word
         for word in command
     ]
+    for making in FIXTURES:
+        if any(f"{making[-1]}/" in word for word in started):
+            assert palaver(*making).code == 0
     talked = palaver(*started)
     assert talked.code == 0, talked.text + talked.said
     assert talked.summary.endswith("no findings")

@@ -66,11 +66,23 @@ def test_the_recipe_for_github_fails_with_the_bug_and_passes_without(project: Pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-def test_the_recipe_for_gitlab_fails_with_the_bug(project: Path, tmp_path: Path) -> None:
-    wrong = follow(project / ".gitlab-ci.yml", tmp_path)
+def test_the_recipe_for_gitlab_fails_with_the_bug_and_passes_without(project: Path, tmp_path: Path) -> None:
+    recipe = project / ".gitlab-ci.yml"
+    (tmp_path / "wrong").mkdir()
+    wrong = follow(recipe, tmp_path / "wrong")
     assert wrong.code == 1, wrong.output
     assert wrong.steps == ["pip install palaver pytest", "sh ci.sh"]
+    assert "2 failed" in wrong.output
     assert wrong.uploaded == ["report.html", "palaver-run", "summary.md", "junit.xml"]
+    assert (wrong.project / "summary.md").read_text().startswith("### palaver: fail, 1 new, 0 known\n")
+
+    repair(project)
+    (tmp_path / "right").mkdir()
+    right = follow(recipe, tmp_path / "right")
+    assert (right.code, right.steps, right.uploaded) == (0, wrong.steps, wrong.uploaded), right.output
+    assert " passed" in right.output
+    assert " failed" not in right.output
+    assert (right.project / "summary.md").read_text().startswith("### palaver: pass, 0 new, 0 known\n")
 
 
 def test_a_step_that_is_not_known_is_an_error(project: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import palaver as library
+from amounts import examples
 from servers import coap
 from servers.coap import needs_libcoap
 
@@ -97,6 +98,8 @@ def test_what_aiocoap_does_wrong_is_told(palaver: Any, mistake: str, finding: st
 )
 def test_a_real_client_talks_to_a_server_of_the_spec(palaver: Any, name: str) -> None:
     command = coap.CLIENTS[name]
-    talked = palaver("talk", "coap", "--server", "udp:{port}", "--target", command, "-n", "5", "--seed", "1")
+    talked = palaver(
+        "talk", "coap", "--server", "udp:{port}", "--target", command, "-n", str(examples(6)), "--seed", "1"
+    )
     assert talked.code == 0, talked.text + talked.said
     assert talked.summary.endswith("no findings")

@@ -309,6 +309,38 @@ def test_a_run_whose_spec_cannot_be_loaded_has_a_page(made: dict[str, Run], monk
     assert not found.of("figure", "spec")
 
 
+def test_starts_and_ends_of_the_target_and_its_last_output_are_told(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(CRASHES)
+    target = f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'server.py'))} {{port}}"
+    spec = SHOUT.replace("In:", "Client:").replace("Out:", "Server:")
+    run = run_of(tmp_path / "run", None, target=target, client=["{port}"], spec=spec, sessions=6)
+    found = page_of(run)
+    crashes = [finding for finding in run.findings if finding.label == "crash"]
+    assert 1 < len(crashes) < len(run.sessions)
+    # After each crash it was started again when the next session began.
+    starts = len(crashes) + (crashes[-1].session < len(run.sessions))
+    assert f"The system under test was started {starts} times; it " in found.words
+    assert f"was killed by SIGABRT: {len(crashes)} times" in found.words
+    asked = [said.data.decode().strip() for said in run.messages(crashes[0].session) if said.is_ours]
+    assert len(found.of("details", "output")) == len(RunReport(run).groups)
+    assert f"wrote heard {' heard '.join(asked)} How to see it again" in found.words
+
+
+def test_constraints_are_told_with_how_often_they_held_or_were_broken_or_that_they_were_never_decided(
+    tmp_path: Path,
+) -> None:
+    spec = SHOUT.replace('<answer> ::= <word> "\\n"', '<answer> ::= (<word> | <number>) "\\n"')
+    spec += '<number> ::= r"[0-9]"\nwhere int(<number>) < 5\n'
+    run = run_of(tmp_path / "run", WRONG_WORD, spec=spec)
+    broken = len(run.findings)
+    assert 0 < broken < len(run.sessions) == 8
+    words = page_of(run).words
+    assert f"constraint held broken so far forall <e> in <exchange>: {SHOUT.rpartition(': ')[2].strip()} " in words
+    assert f"== <e>.<answer>.<word> {8 - broken} {broken} broken int(<number>) < 5 0 0 never decided" in words
+    right = page_of(run_of(tmp_path / "again", RIGHT, spec=spec)).words
+    assert "== <e>.<answer>.<word> 8 0 held int(<number>) < 5 0 0 never decided" in right
+
+
 def test_percentiles_are_those_of_the_nearest_rank() -> None:
     numbers = [float(number) for number in range(1, 101)]
     assert [percentile(numbers, share) for share in (0.5, 0.9, 0.99)] == [50, 90, 99]

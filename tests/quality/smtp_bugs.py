@@ -6,11 +6,10 @@ in one thing. A bug more is a class, and a row in the table at the end.
 
 from __future__ import annotations
 
-from threading import Thread
-
 from catalogue import Bug
+from mail_servers import serve
 
-from palaver.demo.server import ACCOUNT, MailSession, reply, server_of
+from palaver.demo.server import ACCOUNT, MailSession, reply
 
 
 class RcptBeforeMail(MailSession):
@@ -199,21 +198,6 @@ BUGS = (
 )
 
 
-def main() -> None:
-    """Serve all of them, and the right one, until the program is ended."""
-    # What can be wrong in the demo is among them.
-    sessions: list[type[MailSession]] = [MailSession, *MailSession.__subclasses__()]
-    threads = []
-    for kind in sessions:
-        server = server_of(kind, 0)
-        print(kind.__name__, server.server_address[1])
-        threads.append(Thread(target=server.serve_forever))
-        threads[-1].start()
-    print("ready", flush=True)
-    # The servers start a thread for each session, and may not do so while Python shuts down.
-    for thread in threads:
-        thread.join()
-
-
 if __name__ == "__main__":
-    main()
+    # What can be wrong in the demo is among them.
+    serve([MailSession, *MailSession.__subclasses__()])

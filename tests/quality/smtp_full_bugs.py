@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from threading import Thread
 
 from catalogue import Bug
+from mail_servers import serve
 
-from palaver.demo.server import ACCOUNT, PASSWORD_PROMPT, MailSession, reply, server_of
+from palaver.demo.server import ACCOUNT, PASSWORD_PROMPT, MailSession, reply
 
 PARAMETER = re.compile(r"SIZE=[0-9]{1,6}|BODY=(7BIT|8BITMIME)|AUTH=<>", re.IGNORECASE)
 PATH = re.compile(r"<([^<> ]+@([A-Za-z0-9.-]+|\[[^\]]+\])|\"[^\"]+\"@[A-Za-z0-9.-]+|Postmaster)?>")
@@ -200,19 +200,5 @@ BUGS = (
 )
 
 
-def main() -> None:
-    """Serve all of them, and the right one, until the program is ended."""
-    sessions: list[type[FullSession]] = [FullSession, *FullSession.__subclasses__()]
-    threads = []
-    for kind in sessions:
-        server = server_of(kind, 0)
-        print(kind.__name__, server.server_address[1])
-        threads.append(Thread(target=server.serve_forever))
-        threads[-1].start()
-    print("ready", flush=True)
-    for thread in threads:
-        thread.join()
-
-
 if __name__ == "__main__":
-    main()
+    serve([FullSession, *FullSession.__subclasses__()])

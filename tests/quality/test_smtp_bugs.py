@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -13,9 +12,9 @@ import pytest
 import smtp_bugs
 import smtp_client_bugs
 from catalogue import Bug, kinds
+from mail_servers import ports_of
 
 import palaver as palaver_
-from servers.common import started
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 
@@ -23,9 +22,8 @@ SPECS = Path(palaver_.__file__).parent / "specs"
 @pytest.fixture(scope="module")
 def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Where all the servers are, by their names."""
-    log = tmp_path_factory.mktemp("servers") / "log"
-    with started([sys.executable, smtp_bugs.__file__], is_ready=lambda: "ready" in log.read_text(), log=log):
-        yield dict(re.findall(r"^(\w+) (\d+)$", log.read_text(), re.MULTILINE))
+    with ports_of(smtp_bugs.__file__, tmp_path_factory.mktemp("servers")) as ports:
+        yield ports
 
 
 def talk_to_server(palaver: Any, port: str, sessions: int) -> Any:

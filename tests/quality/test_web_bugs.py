@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ import pytest
 import rest_bugs
 from catalogue import Bug, WrongMessage, kinds
 
-from listening import listening
+import palaver as palaver_
+from palaver.campaign.events import PortBound
+from palaver.campaign.run import Campaign
+from palaver.compiled import Spec
+from palaver.session.findings import Severity, Verdict
 from servers.common import LIMIT_S
 from servers.web import WebServer, language_model, quotes_api, web_server
 
@@ -75,25 +80,32 @@ def test_a_model_that_does_as_it_is_told_is_not_suspected(palaver: Any, model_at
     assert talked.summary.endswith("no findings")
 
 
-def answers(palaver: Any, sent: bytes) -> tuple[int, str]:
-    """What palaver, as a server of HTTP, finds out about a client that sends this and then listens."""
-    with (
-        listening(palaver, SPECS / "http.fan", "0", "-n", "1", "--seed", "1") as server,
-        socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S) as connection,
-    ):
-        connection.sendall(sent)
-        connection.shutdown(socket.SHUT_WR)
-        return server.conclude()
+@pytest.fixture(scope="module")
+def http() -> Spec:
+    return palaver_.load(SPECS / "http.fan")
+
+
+def answered(spec: Spec, sent: bytes) -> Campaign:
+    """A campaign as a server of HTTP, whose client sends this and then listens."""
+    campaign = palaver_.talk(spec, server="0", seed=1, sessions=1)
+    with ExitStack() as connections:
+        for event in campaign:
+            if isinstance(event, PortBound):
+                address = ("127.0.0.1", event.port)
+                client = connections.enter_context(socket.create_connection(address, timeout=LIMIT_S))
+                client.sendall(sent)
+                client.shutdown(socket.SHUT_WR)
+    return campaign
 
 
 @pytest.mark.parametrize("bug", http_bugs.BUGS, ids=lambda bug: bug.name)
-def test_a_wrong_client_of_http_is_found_out(palaver: Any, bug: WrongMessage) -> None:
-    code, said = answers(palaver, bug.sent)
-    assert code == 1, said
-    assert f"{bug.finding}: 1" in said
+def test_a_wrong_client_of_http_is_found_out(http: Spec, bug: WrongMessage) -> None:
+    campaign = answered(http, bug.sent)
+    assert campaign.verdict is Verdict.FAIL
+    violations = [each for each in campaign.findings if each.severity is Severity.VIOLATION]
+    assert [violation.kind.label for violation in violations] == [bug.finding]
 
 
-def test_a_right_client_of_http_is_not_suspected(palaver: Any) -> None:
-    code, said = answers(palaver, http_bugs.RIGHT)
-    assert code == 0, said
-    assert "no findings" in said
+def test_a_right_client_of_http_is_not_suspected(http: Spec) -> None:
+    campaign = answered(http, http_bugs.RIGHT)
+    assert (campaign.verdict, campaign.findings) == (Verdict.PASS, [])

@@ -8,7 +8,6 @@ import random
 import shlex
 import shutil
 import sqlite3
-import subprocess
 import sys
 import time
 from contextlib import closing
@@ -192,28 +191,20 @@ def test_a_run_with_enough_sessions_is_not_resumed(palaver: Any) -> None:
 def test_a_run_in_a_folder_that_is_only_read_can_be_looked_at_and_goes_on_when_it_can_be_written(
     palaver: Any,
 ) -> None:
-    # Nothing is forbidden to root, unless it gives that up.
-    without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
-    if without and shutil.which("setpriv") is None:
-        pytest.skip("missing: setpriv")
-
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        words = [*without, *palaver.argv(*arguments)]
-        return subprocess.run(words, cwd=palaver.folder, capture_output=True, check=False, text=True)
-
     palaver.write(echo_fan=ECHO)
     palaver("talk", "echo.fan", "-n", "2", "--seed", "1", "--run", "kept", "sed", "-u", "s/[m-p]/-/")
     kept = palaver.folder / "kept"
     for file in (*kept.iterdir(), kept):
         file.chmod(0o555 if file.is_dir() else 0o444)
     try:
-        assert command("show", "kept", "1").stdout.startswith("finding 1 in session 1, ")
-        assert command("replay", "kept", "1").stdout.endswith("reproduced 1 of 1\n")
+        command = palaver.without_rights
+        assert command("show", "kept", "1").text.startswith("finding 1 in session 1, ")
+        assert command("replay", "kept", "1").text.endswith("reproduced 1 of 1\n")
         resumed = command("talk", "--resume", "kept", "-n", "3")
-        assert (resumed.returncode, "cannot write the run kept: Permission denied" in resumed.stderr) == (2, True)
+        assert (resumed.code, "cannot write the run kept: Permission denied" in resumed.said) == (2, True)
         inside = command("talk", "echo.fan", "--run", "kept/other", "cat")
-        assert (inside.returncode, inside.stdout) == (2, "")
-        assert "cannot write the run kept/other: Permission denied" in inside.stderr
+        assert (inside.code, inside.text) == (2, "")
+        assert "cannot write the run kept/other: Permission denied" in inside.said
     finally:
         for file in (kept, *kept.iterdir()):
             file.chmod(0o755 if file.is_dir() else 0o644)

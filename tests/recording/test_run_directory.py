@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import signal
@@ -484,34 +483,6 @@ def test_a_run_of_another_version_is_refused(palaver: Any, kept: Any) -> None:
     shown = kept()
     assert shown.code == 2
     assert "has version 99 of the tables" in shown.said
-
-
-def test_runs_are_listed_and_pruned(palaver: Any, talk: Any) -> None:
-    for name, program in (("a", ("cat",)), ("b", WRONG), ("c", ("cat",))):
-        talk("--run", f"all/{name}", "-n", "1", program=program)
-    listed = palaver("runs", "--in", "all").text.splitlines()
-    assert [line.split(":")[0] for line in listed] == ["a", "b", "c"]
-    assert ", 1 finding, " in listed[1]
-    would = palaver("runs", "--in", "all", "prune", "--without-findings", "--keep-last", "1", "--dry-run").text
-    assert would == "would remove all/a\n"
-    assert palaver("runs", "--in", "all", "prune", "--without-findings").text == "removed all/a\nremoved all/c\n"
-    assert os.listdir(palaver.folder / "all") == ["b"]
-    assert palaver("runs", "--in", "all", "prune").code == 2
-    assert palaver("runs", "prune", "--in", "all", "--keep-last", "0").text == "removed all/b\n"
-
-
-def test_the_newest_run_stays_whatever_its_name(palaver: Any, talk: Any) -> None:
-    for day, name in enumerate(("newest", "middle", "alone"), 1):
-        talk("-n", "1", "--run", f"mine/{name}")
-        with sqlite3.connect(palaver.folder / "mine" / name / "run.sqlite") as file:
-            file.execute("UPDATE run SET value = ? WHERE name = 'started'", (f"2026-01-{31 - day}T00:00:00+00:00",))
-    assert [line.split(":")[0] for line in palaver("runs", "--in", "mine").text.splitlines()] == [
-        "alone",
-        "middle",
-        "newest",
-    ]
-    assert "removed mine/middle" in palaver("runs", "prune", "--in", "mine", "--keep-last", "1").text
-    assert [folder.name for folder in (palaver.folder / "mine").iterdir()] == ["newest"]
 
 
 def test_the_latest_run_has_a_name(palaver: Any, talk: Any) -> None:

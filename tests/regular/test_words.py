@@ -27,6 +27,7 @@ from palaver.regular.words import (
     WordCondition,
     Words,
     are_digits,
+    has_words,
     of_length,
     possible_lengths,
     spelled,
@@ -82,6 +83,23 @@ def every_word(number: int) -> tuple[str, str, list[str]]:
 
 
 _LANGUAGES = [language(body) for body, _, _ in _FIELDS]
+
+
+@pytest.mark.parametrize("number", range(len(_FIELDS)), ids=lambda number: _FIELDS[number][0])
+def test_whether_there_are_so_many_words_is_told_as_by_brute_force(number: int) -> None:
+    _, chars, words = every_word(number)
+    of_field = _LANGUAGES[number]
+    is_whole = of_field.longest is not None and of_field.longest <= _MOST.get(len(chars), 6)
+    for enough in (1, 2, 3, 5, 17, 100):
+        if is_whole or len(words) >= enough:
+            found = has_words(of_field, enough)
+            assert found is (len(words) >= enough) or (found is None and not words)
+
+
+def test_many_words_are_told_without_looking_at_long_ones() -> None:
+    assert has_words(language('r"[a-z]{1,60000}"'), 17) is True
+    assert has_words(language('r"[ab]{50000}"'), 17) is True
+    assert has_words(language('r"a{50000}"'), 17) is None
 
 
 def value_of(word: str, base: int, empty: int | None) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import tempfile
@@ -62,7 +63,9 @@ def aiocoap() -> Iterator[WebServer]:
         files = Path(name) / "files"
         (files / "palaver").mkdir(parents=True)
         command = [AIOCOAP, "--write", "--bind", f"127.0.0.1:{port}", str(files)]
-        with started(command, is_ready=partial(_listens, port), log=Path(name) / "log"):
+        # Without its other transports, whose ports may be taken.
+        environment = {**os.environ, "AIOCOAP_SERVER_TRANSPORT": "udp6"}
+        with started(command, is_ready=partial(_listens, port), log=Path(name) / "log", env=environment):
             yield WebServer(port)
 
 

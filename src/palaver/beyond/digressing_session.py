@@ -12,7 +12,6 @@ A wrong message that nothing is known to be wrong about is the last one of its s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +27,7 @@ from palaver.beyond.wrong_messages import DigressionSource, WrongMessages
 from palaver.compiled.data import message_bytes
 from palaver.errors import PalaverError, Undecided
 from palaver.grammar.ir import BEYOND
+from palaver.lean_dataclasses import replace
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher
 from palaver.party import Party

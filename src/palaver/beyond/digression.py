@@ -7,12 +7,12 @@ said), the end of the connection where it is allowed (*ended*), or anything else
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from palaver.beyond.mutants import WrongnessKind
 from palaver.beyond.refusal_rules import JudgedMessage
 from palaver.beyond.transport_faults import Delivery, TransportFault, delivery_called, fault_called
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.matching.matcher import Matcher
 from palaver.session.findings import FindingKind

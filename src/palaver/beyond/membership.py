@@ -13,13 +13,13 @@ wrong, and only that may be judged. A datagram is one message, or none.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 from typing import NamedTuple
 
 from palaver.beyond.beyond_limits import MAX_DERIVATIONS
 from palaver.errors import Undecided
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher
 from palaver.trees.node import Node

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -23,6 +22,7 @@ from palaver.beyond.refusal_rules import RefusalRules, common_end, data_of
 from palaver.beyond.transport_faults import cut, delivery_of, fault_of
 from palaver.errors import Undecided
 from palaver.grammar.ir import BEYOND
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.forecaster import MessageType
 from palaver.random_source import RandomSource
 from palaver.session.setup import SessionSetup

@@ -2,6 +2,8 @@
 
 # Sessions in a row without a single message: there is no peer, and the campaign stops.
 MAX_SILENT_SESSIONS = 3
+# The same where the spec allows to say nothing, and chance alone ends sessions so.
+MAX_EMPTY_SESSIONS = 100
 # Messages in a row that cover nothing new: the campaign is on a plateau, whatever the plans say.
 MAX_MESSAGES_WITHOUT_GAIN = 2_000
 # Sessions at random, and messages in them, that must cover nothing new before the campaign is on a plateau: as many as

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from palaver.campaign.campaign_limits import MAX_OUTPUT_BYTES
 from palaver.campaign.crash_reports import ReportReader
 from palaver.campaign.target_findings import TargetNews, explained
+from palaver.lean_dataclasses import replace
 from palaver.session.findings import Finding, FindingKind, SessionMessage
 
 

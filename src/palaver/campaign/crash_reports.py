@@ -7,9 +7,9 @@ that was handled: they tell where a program was when it crashed, and are a note 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
 from palaver.campaign.campaign_limits import MAX_OUTPUT_LINE, MAX_REPORT_LINES, MAX_REPORTS
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.printable import without_colours
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from math import inf
 from typing import Any, assert_never
@@ -47,6 +47,7 @@ from palaver.campaign.work_units import (
     WorkUnit,
     wire_of,
 )
+from palaver.lean_dataclasses import dataclass
 from palaver.limits import Limit
 from palaver.navigation.guidance import GuidanceNews, Tour, joined
 from palaver.printable import counted

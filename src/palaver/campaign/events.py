@@ -6,9 +6,10 @@ clock of the campaign's transport; `session` counts from 1 and is 0 for what bel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from palaver.lean_dataclasses import dataclass
 from palaver.session.engine import CutOff
 from palaver.session.findings import Finding, SessionMessage, Verdict
 from palaver.session.interface import Action, Input, Turn

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import partial
 from math import inf
@@ -29,6 +29,7 @@ from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
 from palaver.campaign.events import Event, StillWaiting
 from palaver.campaign.target_findings import JointCrash, TargetExit, heard_of
 from palaver.interruption import Interrupted, interruptible
+from palaver.lean_dataclasses import dataclass
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import GuidanceLane
 from palaver.session.engine import Session

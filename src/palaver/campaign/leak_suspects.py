@@ -7,9 +7,10 @@ case: only the last half or more of the sessions count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from palaver.campaign.target_findings import HeldSession, LeakSuspect
+from palaver.lean_dataclasses import dataclass
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from palaver.campaign.campaign_limits import (
     MIN_MEMORY_SAMPLES,
     SHADOW_MEMORY_BYTES,
 )
+from palaver.lean_dataclasses import dataclass
 
 _PROCESSES = Path("/proc")
 _BLOCKS = 4

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 from palaver.campaign.events import Event, MessageReceived, MessageSent, SessionStarted, TargetOutput, TargetStarted
+from palaver.lean_dataclasses import dataclass
 from palaver.session.findings import Severity
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import atexit
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
 from math import inf
 from typing import Self, TypeAlias
 
@@ -47,6 +46,7 @@ from palaver.campaign.target_care import TargetError, TargetNotRestarted
 from palaver.campaign.target_findings import HeldSession, ServedSessions, TargetNews, explained
 from palaver.compiled import Spec
 from palaver.known_findings import KnownFindings
+from palaver.lean_dataclasses import replace
 from palaver.limits import Limit
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
@@ -497,4 +497,4 @@ class Campaign:
         if cut_off is not None:
             progress.cut_off.append(cut_off)
         progress.findings += findings
-        progress.silent = 0 if said else progress.silent + 1
+        progress.count_silence(len(said), is_well=cut_off is None and not findings)

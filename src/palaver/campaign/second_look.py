@@ -9,13 +9,13 @@ may have caused it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from palaver.campaign.events import Event, SilenceRetried
 from palaver.campaign.lanes import LanePause, SessionCourse, SessionLane
 from palaver.campaign.session_factory import after_refusal, judged_without
 from palaver.campaign.target_findings import explained, heard_of, not_alive
+from palaver.lean_dataclasses import replace
 from palaver.session.engine import EndWatch, Session
 from palaver.session.findings import SHOWN_LATER, Finding, FindingKind, Fingerprint, Severity, problem_of
 from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, script_of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from palaver.beyond.digressing_session import SECOND_CONNECTION, TROUBLE, DigressingSession
 from palaver.beyond.wrong_messages import DigressionSource, ScriptedDigressions, WrongMessages
+from palaver.lean_dataclasses import replace
 from palaver.random_source import RandomSource
 from palaver.session.engine import EndWatch, Session, Timeouts
 from palaver.session.findings import Finding, FindingKind, Severity, Verdict

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from palaver.addresses import Address
 from palaver.campaign.campaign_limits import MAX_OUTPUT_BYTES
 from palaver.campaign.target_findings import last_lines
+from palaver.lean_dataclasses import dataclass
 from palaver.session.findings import exit_text
 from palaver.session.interface import Close, Closed, Failed, Input, Open, Received, TimePassed
 from palaver.transport.driver import EventLoop

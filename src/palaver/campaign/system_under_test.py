@@ -16,7 +16,6 @@ palaver does not start has no command of its own, only those.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from palaver.addresses import Address
@@ -54,6 +53,7 @@ from palaver.campaign.target_findings import (
     grown,
     last_lines,
 )
+from palaver.lean_dataclasses import replace
 from palaver.session.findings import Finding, SessionMessage
 from palaver.session.interface import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
 from palaver.transport.event_loop import SelectorEventLoop

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from os import PathLike
 from typing import Any, TypedDict
@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 from palaver.addresses import Address, ProgramSettings
 from palaver.campaign.campaign_limits import START_TIMEOUT
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 from palaver.spec.diagnostics import did_you_mean
 
 # Stands for the port of the system under test in commands and addresses.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from palaver.campaign.campaign_limits import LATE_CRASH_SECONDS, MAX_LATE_SESSIONS, MAX_OUTPUT_LINES_SHOWN
 from palaver.campaign.crash_reports import CrashReport
 from palaver.campaign.memory_trend import MemoryGrowth
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.printable import without_colours
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict, exit_text
 

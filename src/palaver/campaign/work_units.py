@@ -7,13 +7,14 @@ goals are reserved for them. A worker reports each session when it has ended, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields
 from typing import Any, TypeAlias
 
 from palaver.campaign.events import Event, FindingReported, MessageReceived, MessageSent, SessionEnded
 from palaver.campaign.stopping import Phase
 from palaver.compiled import Spec, SpecOrigin
 from palaver.known_findings import KnownFindings
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.limits import Limit
 from palaver.navigation.guidance import GuidanceNews, Tour
 from palaver.session.findings import Finding, SessionMessage

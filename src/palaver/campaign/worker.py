@@ -10,7 +10,7 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from palaver.campaign.campaign_factory import SetupError, talk
@@ -41,6 +41,7 @@ from palaver.campaign.work_units import (
 )
 from palaver.compiled import load_again
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 from palaver.limits import Limit
 from palaver.random_source import RandomSource
 from palaver.session.interface import Action, Input, Turn

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from palaver.campaign.run import Campaign
 from palaver.campaign.stopping import Until
 from palaver.campaign.target_care import FOLDER, PORT
+from palaver.lean_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from palaver.workers.carrier import Carrier

@@ -1,4 +1,4 @@
-"""Standard output whose reader has seen enough, as with `| head`."""
+"""Standard output, or standard error, whose reader has seen enough, as with `| head` and `2>&1 | head`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 
 class ReportOutput:
-    """Standard output for reports: when its reader has gone, what follows is dropped, and the work goes on.
+    """A standard stream for reports: when its reader has gone, what follows is dropped, and the work goes on.
 
     So the exit code is the same with `| head`. Who writes data, by `buffer`, is told that nobody reads it.
     """
@@ -24,7 +24,7 @@ class ReportOutput:
         try:
             return self._stream.write(text)
         except BrokenPipeError:
-            drop_output()
+            drop_output(self._stream)
             return len(text)
 
     def flush(self) -> None:
@@ -32,11 +32,11 @@ class ReportOutput:
         try:
             self._stream.flush()
         except BrokenPipeError:
-            drop_output()
+            drop_output(self._stream)
 
 
-def drop_output() -> None:
+def drop_output(stream: TextIO | None = None) -> None:
     """Write nothing more, not even when Python shuts down: it would fail again, and exit with another code."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, (stream or sys.stdout).fileno())
     os.close(nowhere)

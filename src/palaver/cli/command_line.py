@@ -16,6 +16,7 @@ from palaver.cli.exit_codes import FINDINGS, OUR_FAILURE, UNDECIDED, WRONG_USE
 from palaver.cli.signals import cause_of, termination_raised
 from palaver.errors import PalaverError, SpecCrash, SpecError, Undecided
 from palaver.printable import printable
+from palaver.version import VERSION
 
 _COMMANDS = {
     "check": "Report the errors and warnings of a spec, and its size.",
@@ -66,9 +67,7 @@ class _Commands(click.Group):
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version  # only this option needs it
-
-        click.echo(f"palaver {version('palaver')}")
+        click.echo(f"palaver {VERSION}")
         context.exit()
 
 
@@ -82,17 +81,19 @@ def palaver() -> None:
 
 def exit_code(arguments: list[str] | None) -> int:
     """Run a command to its end, and return its exit code."""
-    before = sys.stdout
+    before, errors = sys.stdout, sys.stderr
     if isinstance(before, TextIOWrapper):
         # Names of files and words of errors may hold what cannot be encoded; standard error is as lenient by itself.
         before.reconfigure(errors="backslashreplace")
     if before is not None:
         sys.stdout = ReportOutput(before)
+    if errors is not None:
+        sys.stderr = ReportOutput(errors)
     try:
         with termination_raised():
             return _exit_code(arguments)
     finally:
-        sys.stdout = before
+        sys.stdout, sys.stderr = before, errors
 
 
 def _exit_code(arguments: list[str] | None) -> int:

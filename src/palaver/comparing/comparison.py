@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from palaver.campaign.events import Event, FindingReported, SessionEnded
 from palaver.campaign.run import Campaign
-from palaver.comparing.differences import ComparedExchange, Differences, aspects_of, exchanges_of
+from palaver.comparing.differences import Differences, aspects_of, exchanges_of
 from palaver.session.findings import Finding, SessionMessage, Severity
 from palaver.session.strategy import ScriptedStrategy, Strategy, script_of
 from palaver.trees.tree import Tree
@@ -96,13 +96,13 @@ class ServerComparison:
         for exchanges in zip(*map(exchanges_of, said), strict=False):
             if len({(each.asked.symbol, bool(each.asked.aside)) for each in exchanges}) > 1:
                 return
-            aspects = [self._aspects(who, each) for who, each in zip(self.participants, exchanges, strict=True)]
-            if not self.differences.add(exchanges, aspects, said[0]):
+            findings = [who.finding_at(each.at) for who, each in zip(self.participants, exchanges, strict=True)]
+            aspects = [
+                {each.name: each.value for each in aspects_of(exchange, finding, self._fields)}
+                for exchange, finding in zip(exchanges, findings, strict=True)
+            ]
+            if not self.differences.add(exchanges, aspects, findings, said[0]):
                 return
-
-    def _aspects(self, who: Participant, exchange: ComparedExchange) -> dict[str, str]:
-        finding = who.finding_at(exchange.at)
-        return {each.name: each.value for each in aspects_of(exchange, finding, self._fields)}
 
     def _fields(self, message: SessionMessage) -> str:
         """The comparable fields of an answer, in words."""

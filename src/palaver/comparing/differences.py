@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from palaver.comparing.comparing_limits import LATENCY_CLASSES, MAX_SHOWN_MESSAGES
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import counted
-from palaver.session.findings import Finding, FindingKind, SessionMessage, said_lines
+from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict, said_lines
 
 _CLASSES = {
     FindingKind.ACCEPTED: "accepted",
@@ -62,19 +63,31 @@ FieldReader = Callable[[SessionMessage], str]
 
 def aspects_of(exchange: ComparedExchange, finding: Finding | None, fields: FieldReader) -> Iterator[Aspect]:
     """The answer in an exchange, in every respect that is compared; the finding if it is the last of its session."""
-    wrong = finding is not None and _CLASSES.get(finding.kind)
+    wrong = "" if finding is None else _class_of(finding)
     if exchange.asked.aside:
         kinds = {answer.symbol for answer in exchange.answers}
         yield Aspect("class", wrong or ("answered" if kinds == {"<beyond>"} else "refused" if kinds else "silence"))
     else:
-        types = " ".join(answer.symbol for answer in exchange.answers)
-        yield Aspect("answer", " ".join(filter(None, (types, wrong or ""))) or "nothing")
+        # What comes over several connections comes in any order.
+        answers = sorted(exchange.answers, key=lambda answer: answer.sender)
+        types = " ".join(answer.symbol for answer in answers)
+        yield Aspect("answer", " ".join(filter(None, (types, wrong))) or "nothing")
         told = "; ".join(filter(None, map(fields, exchange.answers)))
         if told:
             yield Aspect("fields", told)
     if exchange.answers:
         seconds = exchange.answers[0].at - exchange.asked.at
         yield Aspect("latency", f"class {sum(seconds >= bound for bound in LATENCY_CLASSES)}")
+
+
+def _class_of(finding: Finding) -> str:
+    """The answer that a finding is about, in a word or two; empty if it is about no answer."""
+    if finding.kind in _CLASSES:
+        return _CLASSES[finding.kind]
+    if finding.severity is not Severity.VIOLATION or finding.kind.verdict is not Verdict.FAIL:
+        return ""
+    names = " or ".join(finding.symbols)
+    return f"{names} ({finding.kind.label})" if names else finding.kind.label
 
 
 @dataclass
@@ -84,15 +97,17 @@ class DifferenceGroup:
     name: str
     aspect: str
     answers: tuple[str, ...]  # of each implementation
+    forbidden: tuple[bool, ...]  # for each, True if the spec forbids its answer
     count: int = 0
     example: Sequence[SessionMessage] = field(default_factory=tuple)  # the shortest conversation until there
 
     @property
     def minority(self) -> tuple[int, ...]:
-        """The implementations that answer as few others do."""
-        counts = Counter(self.answers)
-        least = min(counts.values())
-        return tuple(at for at, answer in enumerate(self.answers) if counts[answer] == least)
+        """The implementations that answer otherwise than most; none if there is no answer that most give."""
+        answer, count = Counter(self.answers).most_common(1)[0]
+        if 2 * count <= len(self.answers):
+            return ()
+        return tuple(at for at, each in enumerate(self.answers) if each != answer)
 
 
 class Differences:
@@ -102,20 +117,27 @@ class Differences:
         self.names = names
         self.compared = 0  # exchanges
         self.equal = 0
-        self._groups: dict[tuple[str, str, tuple[str, ...]], DifferenceGroup] = {}
+        self._groups: dict[tuple[str, str, tuple[str, ...], tuple[bool, ...]], DifferenceGroup] = {}
 
     def add(
-        self, exchanges: Sequence[ComparedExchange], aspects: Sequence[dict[str, str]], said: Sequence[SessionMessage]
+        self,
+        exchanges: Sequence[ComparedExchange],
+        aspects: Sequence[dict[str, str]],
+        findings: Sequence[Finding | None],
+        said: Sequence[SessionMessage],
     ) -> bool:
         """Compare one exchange of all implementations; `said` is the conversation. Return True if all are equal."""
+        forbidden = tuple(each is not None and each.severity is Severity.VIOLATION for each in findings)
         self.compared += 1
         is_equal = True
         for name in dict.fromkeys(name for each in aspects for name in each):
             answers = tuple(each.get(name, "nothing") for each in aspects)
             if len(set(answers)) == 1 or (name == "latency" and not _is_far(answers)):
                 continue
+            if name == "fields" and not is_equal:  # those of other messages
+                continue
             is_equal = is_equal and name == "latency"
-            key = (_operator(exchanges[0].name), name, answers)
+            key = (_operator(exchanges[0].name), name, answers, forbidden)
             group = self._groups.setdefault(key, DifferenceGroup(*key))
             group.count += 1
             until = said[: exchanges[0].at]
@@ -126,17 +148,19 @@ class Differences:
 
     @property
     def groups(self) -> list[DifferenceGroup]:
-        """All groups: those in which one differs from all others first, then the most frequent."""
-        return sorted(self._groups.values(), key=lambda each: (len(each.minority), -each.count, each.name))
+        """All groups: those in which fewest differ from the others first, then the most frequent."""
+        everybody = len(self.names)
+        return sorted(self._groups.values(), key=lambda each: (len(each.minority) or everybody, -each.count, each.name))
 
     def lines(self) -> Iterator[str]:
         """The differences as text."""
         yield f"{self.compared} exchanges compared, {self.equal} equal, {len(self._groups)} kinds of differences"
         for group in self.groups:
             minority = ", ".join(self.names[at] for at in group.minority)
-            yield f"difference, {counted(group.count, 'time')}: {group.aspect} after {group.name}; minority: {minority}"
-            for name, answer in zip(self.names, group.answers, strict=True):
-                yield f"  {name}: {answer}"
+            ending = f"; minority: {minority}" if minority else ""
+            yield f"difference, {counted(group.count, 'time')}: {group.aspect} after {group.name}{ending}"
+            for name, answer, is_forbidden in zip(self.names, group.answers, group.forbidden, strict=True):
+                yield f"  {name}: {answer}{' (a finding)' if is_forbidden else ''}"
             yield from said_lines(group.example[-MAX_SHOWN_MESSAGES:], "    ")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from datetime import datetime
 from enum import Enum
 from itertools import accumulate
@@ -11,6 +11,7 @@ from itertools import accumulate
 from palaver.addresses import Address, scheme_named
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
 from palaver.session.findings import FindingKind, exit_code_told
 from palaver.session.interface import Close, Closed, Failed, Finish, Listening, Open, Opened, Received, Secure, Send

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from palaver.exporting.conversation import StepKind, WireConversation, WireLink, WireStep
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import printable
 
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6

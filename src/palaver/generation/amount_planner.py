@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import assert_never
 
 from palaver.generation.amount_plans import (
@@ -20,6 +19,7 @@ from palaver.generation.amount_plans import (
 )
 from palaver.generation.measures import MeasuredRules
 from palaver.grammar.analysis import can_be_empty
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.regular.bitsets import BoundedSums
 from palaver.regular.language import Unit

@@ -14,7 +14,6 @@ Once the budget of nodes is spent, every choice takes one of its cheapest option
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import assert_never
 
 import palaver.spec.ast as ast
@@ -33,6 +32,7 @@ from palaver.grammar.analysis import (
     reachable,
 )
 from palaver.grammar.ir import Grammar, tracked_selectors
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.regex import compile_pattern
 from palaver.regular.words import compile_draw, drawn_from
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence

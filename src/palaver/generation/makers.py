@@ -7,10 +7,10 @@ any other a `Many`, which appends its parts to a list. A `Derivation` is the sta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
 from palaver.generation.generation_limits import MAX_NODES, MAX_POOL_GROUPS
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.spec.ast import Expression, Rule, Selector
 from palaver.trees.node import Leaf, Node, Part, Parties

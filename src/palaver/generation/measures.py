@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import log2
 from typing import TypeAlias, assert_never
 
@@ -17,6 +16,7 @@ from palaver.grammar.analysis import (
     nullable_symbols,
     users_of,
 )
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.charset import BYTES, EVERY, CharSet
 from palaver.regular.language import Unit
 from palaver.regular.regex import character_sets, compile_pattern

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 
@@ -14,6 +14,7 @@ from palaver.generation.generation_limits import MAX_SHALLOW_PARTS
 from palaver.generation.makers import Derivation, Discarded, FieldMakers, One, SpecCode, Steering, ValueSource
 from palaver.generation.steered import SteeredCompiler
 from palaver.grammar.ir import Grammar, tracked_selectors
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.regular.words import NoSuchString
 from palaver.spec.ast import Selector

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
 from palaver.matching.dialogue_rules import AnyFields, DialogueRules, LoopFields
 from palaver.matching.dotted_rules import DottedRule, Route

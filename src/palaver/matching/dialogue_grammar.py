@@ -11,11 +11,11 @@ that count down are made from others while a session goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias, assert_never
 
 from palaver.grammar.analysis import backwards, cyclic_components, leading_to, reachable
 from palaver.grammar.printing import show_expr
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import refs, walk
 from palaver.trees.node import Node, NonTerminal, Part

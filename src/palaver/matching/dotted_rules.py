@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from palaver.grammar.analysis import reachable
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.dialogue_grammar import (
     ChoiceTerm,
     ComputedLoopTerm,

@@ -7,10 +7,10 @@ generated function. The children of lazy nodes are made here, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
+from palaver.lean_dataclasses import replace
 from palaver.matching.bound_paths import together
 from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path_compiler import FastPathProgram

@@ -14,10 +14,10 @@ A message costs the same at any point of a session. Nodes of states are made whe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from palaver.grammar.analysis import reachable
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.bound_paths import NO_PATH_STATE
 from palaver.matching.dialogue_automaton import DialogueAutomaton, DialogueState, MessageTransition
 from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
@@ -333,6 +333,10 @@ class Forecast:
                     MAX_HYPOTHESES.reached()
                     return list(found.values())
         return list(found.values())
+
+    def in_order(self, order: Sequence[int]) -> Forecast:
+        """The same with its hypotheses in another order, given as their places now."""
+        return Forecast(self._forecaster, tuple(self.hypotheses[at] for at in order))
 
     def without(self, hypotheses: Collection[Hypothesis]) -> Forecast:
         """The same with some hypotheses ruled out."""

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.matching_limits import VISITS_BEFORE_COMPILING
 from palaver.regular.charset import EVERY, CharSet
 from palaver.regular.language import AutomatonState

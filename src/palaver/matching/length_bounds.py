@@ -10,9 +10,10 @@ the field was not read or the spec's code raises, the rule is read without it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from palaver.lean_dataclasses import dataclass
 from palaver.spec.ast import Expression
 
 

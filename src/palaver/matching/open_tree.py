@@ -15,9 +15,10 @@ reached. The root is such a place too; its goal is the start symbol.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TypeAlias
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
 from palaver.matching.matching_limits import RECENT_DEPTH, RECENT_WIDTH
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, TreePath, new

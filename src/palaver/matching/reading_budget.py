@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from palaver.lean_dataclasses import dataclass
 
 
 @dataclass(slots=True, eq=False)

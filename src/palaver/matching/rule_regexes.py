@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TypeAlias, assert_never
 
+from palaver.lean_dataclasses import dataclass
 from palaver.matching.matching_limits import (
     MAX_ALTERNATIVES_COMPARED,
     MAX_AUTOMATON_STATES,
@@ -154,6 +154,7 @@ def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -
 
 
 def _look(following: CharSet) -> str:
+    following -= END  # `\\Z` stands for it; with it, the class would be written as a large complement
     return f"(?={write_chars(following)}|\\Z)" if following else "\\Z"
 
 
@@ -188,7 +189,8 @@ def _is_open(outline: RegularExpression) -> bool:
         state = states.pop()
         if state.accepts and state.can_go_on:
             return True
-        for char in heads:
+        following = state.next_chars()
+        for char in [char for char in heads if char in following]:
             after = state[char]
             if after is not None and after not in seen:
                 seen.add(after)
@@ -224,7 +226,9 @@ def are_apart(one: RegularExpression, two: RegularExpression) -> bool:
         left, right = pairs.pop()
         if left.accepts or right.accepts:
             return False
-        for char in heads:
+        # Few characters lead on from a state, and each transition that is looked up is made.
+        common = left.next_chars() & right.next_chars()
+        for char in [char for char in heads if char in common]:
             after, other = left[char], right[char]
             if after is not None and other is not None and (after, other) not in seen:
                 seen.add((after, other))

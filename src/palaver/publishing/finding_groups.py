@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from textwrap import dedent
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.printable import counted, printable
 from palaver.publishing.publishing_limits import (
     MAX_BYTES_SHOWN,

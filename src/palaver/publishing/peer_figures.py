@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.state_diagram import CoverageViews
 from palaver.printable import counted
 from palaver.recording.run_reader import Run

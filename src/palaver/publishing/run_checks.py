@@ -6,9 +6,9 @@ Which checks there are is known from the spec alone, so they have the same names
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from palaver.compiled import Spec
+from palaver.lean_dataclasses import dataclass
 from palaver.publishing.finding_groups import FindingGroup
 from palaver.publishing.run_report import RunReport
 from palaver.session.findings import FindingKind, Verdict

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 from palaver.navigation.state_diagram import CoverageViews, as_svg, diagram, views_of
 from palaver.publishing.curves import end_of
 from palaver.publishing.finding_groups import FindingGroup, groups_of

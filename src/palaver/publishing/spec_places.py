@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from palaver.compiled import Spec
 from palaver.compiled.bundled import bundled
 from palaver.grammar.ir import BEYOND
+from palaver.lean_dataclasses import dataclass
 from palaver.publishing.publishing_limits import LINES_AROUND
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage
 from palaver.source import Source, Span

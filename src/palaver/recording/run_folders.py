@@ -14,7 +14,7 @@ from typing import TextIO
 
 from palaver.recording.disk_reserve import RESERVE_NAME
 from palaver.recording.recording_limits import MAX_RUNS_OF_ONE_NAME
-from palaver.recording.schema import FILE_NAME, RunError, connect_to_read
+from palaver.recording.schema import FILE_NAME, RunError, connect_to_read, has_run
 
 __all__ = [
     "RunError",
@@ -61,11 +61,21 @@ def new_folder(place: Path, spec: str) -> Path:
 
 
 def runs_in(place: Path) -> list[Path]:
-    """The runs in a folder, the oldest first."""
+    """The runs in a folder, the oldest first, with those that cannot be read. :raises RunError: the folder cannot"""
     try:
-        return sorted((file.parent for file in place.glob(f"*/{FILE_NAME}")), key=_age_key)
+        return sorted(filter(_may_have_run, place.iterdir()), key=_age_key)
+    except FileNotFoundError:
+        return []  # nothing was kept yet
     except OSError as error:
         raise RunError(f"cannot read {place}: {error.strerror}") from error
+
+
+def _may_have_run(folder: Path) -> bool:
+    """Return True if there is a run in a folder, or if nobody may look there."""
+    try:
+        return has_run(folder)
+    except RunError:
+        return True
 
 
 def _age_key(folder: Path) -> tuple[str, str]:
@@ -75,16 +85,19 @@ def _age_key(folder: Path) -> tuple[str, str]:
             (started,) = file.execute("SELECT value FROM run WHERE name = 'started'").fetchone() or ("",)
     except (RunError, sqlite3.Error):
         started = ""
-    written = datetime.fromtimestamp((folder / FILE_NAME).stat().st_mtime, UTC)
+    try:
+        written = datetime.fromtimestamp((folder / FILE_NAME).stat().st_mtime, UTC)
+    except OSError:
+        written = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     return started or written.isoformat(timespec="seconds"), folder.name
 
 
 def find(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     """The run that is meant: a folder, the name of a run in the usual place, or `latest`. :raises RunError: none is"""
     place = default_place(environ) or _DEFAULT
-    if (Path(name) / FILE_NAME).is_file():
+    if has_run(Path(name)):
         return Path(name)
-    if (place / name / FILE_NAME).is_file():
+    if has_run(place / name):
         return place / name
     runs = runs_in(place)
     if name == _LATEST and runs:
@@ -150,10 +163,8 @@ def remove_files(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a run with everything in it. :raises RunError: it is written, or cannot be removed"""
-    if is_written(folder):
-        raise RunError(f"the run {folder} is still written")
+    """Remove a run with everything in it. :raises RunError: it cannot be removed"""
     try:
         shutil.rmtree(folder)
     except OSError as error:
-        raise RunError(f"cannot remove {folder}: {error.strerror}") from error
+        raise RunError(f"cannot remove the run {folder}: {error.strerror}") from error

@@ -6,13 +6,14 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from palaver.compiled import Spec, SpecOrigin, load_again
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import printable
 from palaver.recording.disk_reserve import noted_facts
 from palaver.recording.records import WireEvent, WireRow, events_of

@@ -15,7 +15,7 @@ import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, field, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -45,6 +45,7 @@ from palaver.campaign.events import (
 )
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
+from palaver.lean_dataclasses import dataclass
 from palaver.limits import recorded
 from palaver.recording.disk_reserve import DiskReserve
 from palaver.recording.recording_limits import (

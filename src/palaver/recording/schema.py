@@ -62,7 +62,8 @@ def create(file: Path) -> sqlite3.Connection:
     beside = file.with_name(f"{file.name}.new")
     try:
         with closing(sqlite3.connect(beside)) as connection, connection:
-            connection.executescript(_TABLES)
+            # One transaction: else each table waits for the disk.
+            connection.executescript(f"BEGIN;{_TABLES}COMMIT;")
             connection.execute("INSERT INTO run VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
         beside.replace(file)
         return connect(file)
@@ -95,9 +96,17 @@ def bring_up_to_date(file: sqlite3.Connection) -> None:
         file.execute("COMMIT")
 
 
+def has_run(folder: Path) -> bool:
+    """Return True if there is a run in a folder. :raises RunError: nobody may look there"""
+    try:
+        return (folder / FILE_NAME).is_file()
+    except PermissionError as error:
+        raise RunError(f"cannot read the run {folder}: {error.strerror}") from error
+
+
 def connect_to_read(file: Path) -> sqlite3.Connection:
     """A connection that only reads. :raises RunError: there is no run, or one that this palaver cannot read"""
-    if not file.is_file():
+    if not has_run(file.parent):
         raise RunError(f"{file.parent} is not a run directory: there is no {file.name} in it")
     place = file.resolve().as_uri()
     try:

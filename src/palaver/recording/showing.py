@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import counted, printable
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, TargetRecord
 from palaver.session.findings import beside, show_all, show_fields

@@ -8,10 +8,10 @@ repetition keeps its counter: `.{0,65535}` costs a state per character really se
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias, assert_never
 
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.charset import NO_CHARS, CharSet
 from palaver.regular.expression import Alternation, CharacterClass, Concatenation, RegularExpression, Repetition
 

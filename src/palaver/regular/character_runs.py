@@ -6,10 +6,11 @@ Words that are runs (`[0-9]{1,3}`, any bytes) are drawn and counted without an a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias, assert_never
 
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.regular.automaton import AutomatonState
 from palaver.regular.charset import CharSet, drawable, listed

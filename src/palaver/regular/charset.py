@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.regular_limits import MAX_CLOSED_CLASS, MAX_LISTED_CHARACTERS
 
 END_OF_UNICODE = 0x110000

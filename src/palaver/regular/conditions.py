@@ -7,11 +7,11 @@ numbers; None stands for words that are rejected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 from typing import TypeAlias
 
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.charset import CharSet
 from palaver.regular.regular_limits import MAX_MODULUS
 

@@ -7,9 +7,9 @@ the empty language. So every part of an expression can be completed, and an auto
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Generic, Never, TypeAlias, TypeVar, assert_never
 
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.charset import CharSet
 
 Inner = TypeVar("Inner", covariant=True)

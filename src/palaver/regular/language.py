@@ -8,11 +8,12 @@ too deep counts as not regular.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from typing import Any, assert_never
 
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.automaton import Automaton, AutomatonState
 from palaver.regular.charset import CharSet
 from palaver.regular.expression import (

@@ -16,11 +16,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from typing import assert_never
 
 from palaver.errors import Undecided
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.automaton import Automaton
 from palaver.regular.character_classes import PatternError, expand_classes, original_place
 from palaver.regular.charset import ASCII, BYTES, EVERY, CharSet

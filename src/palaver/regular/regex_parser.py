@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
 from re import _constants as op  # type: ignore[attr-defined]  # private, but the only way to the parsed form
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple, TypeAlias
 
+from palaver.lean_dataclasses import dataclass
 from palaver.regular.charset import END_OF_UNICODE, EVERY, CharSet
 from palaver.regular.expression import EMPTY_WORD, Alternation, Concatenation, Repetition
 

@@ -36,6 +36,8 @@ MAX_LISTED_CHARACTERS = 4096
 
 # Random splits of an amount that are guessed before the possible ones are listed: most guesses are good.
 MAX_SPLIT_GUESSES = 8
+# A language that has few words of this length is asked for its number of words in another way.
+MAX_PREFIX_STEPS = 100
 # Caches, cleared when they are full.
 MAX_CACHED_PARTITIONS = 32
 MAX_CACHED_LENGTHS = 64

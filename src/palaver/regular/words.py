@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from palaver.random_source import RandomSource
+from palaver.regular.automaton import AutomatonState
 from palaver.regular.character_runs import CharacterRuns
-from palaver.regular.charset import drawable
+from palaver.regular.charset import drawable, listed
 from palaver.regular.conditions import (
     BYTEWISE,
     DIGIT_CHARS,
@@ -36,13 +37,13 @@ from palaver.regular.language import Language, Unit
 from palaver.regular.language_facts import FoundLengths, LanguageFacts, LengthQuery
 from palaver.regular.product import ProductAutomaton
 from palaver.regular.reachability import Reachability
-from palaver.regular.regular_limits import MAX_PRODUCT_STATES, MAX_WORD_LENGTH
+from palaver.regular.regular_limits import MAX_PREFIX_STEPS, MAX_PRODUCT_STATES, MAX_WORD_LENGTH
 from palaver.regular.sampling import NoSuchString, compile_draw, drawn_from
 
 __all__ = [
     "BYTEWISE", "CharAt", "Contains", "EndsWith", "InRange", "NoSuchString", "NoneOf", "Remainder", "StartsWith",
-    "WordCondition", "Words", "are_digits", "compile_draw", "digits_of", "drawn_from", "of_length", "possible_lengths",
-    "spelled", "spells_all",
+    "WordCondition", "Words", "are_digits", "compile_draw", "digits_of", "drawn_from", "has_words", "of_length",
+    "possible_lengths", "spelled", "spells_all",
 ]  # fmt: skip
 
 # How far the lengths of an endless language are followed beyond the first possible one.
@@ -60,6 +61,33 @@ def possible_lengths(language: Language, least: int = 0) -> FoundLengths:
 def of_length(language: Language, length: int, chance: RandomSource) -> str | None:
     """A random word of exactly this length; None if there is none."""
     return _all_words(language).draw(length, chance)
+
+
+def has_words(language: Language, enough: int) -> bool | None:
+    """Return True if there are `enough` words; None if that is not found out soon.
+
+    Every state of the automaton leads to a word, so different beginnings of one length are of different words.
+    """
+    if language.expression is None or not all(language.classes):
+        return None
+    shorter = 0
+    beginnings = {language.automaton.start: 1}
+    for _ in range(MAX_PREFIX_STEPS):
+        if shorter + sum(beginnings.values()) >= enough:
+            return True
+        if not beginnings:
+            return False
+        shorter += sum(count for state, count in beginnings.items() if state.accepts)
+        longer: dict[AutomatonState, int] = {}
+        for state, count in beginnings.items():
+            chars = state.next_chars()
+            if chars.size() >= enough:
+                return True
+            for char in listed(chars):
+                if (after := state[char]) is not None:
+                    longer[after] = longer.get(after, 0) + count
+        beginnings = longer
+    return None
 
 
 class Words:

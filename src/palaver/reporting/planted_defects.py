@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 
 import click
 
 from palaver.campaign.events import CampaignEnded, Event, FindingReported, TargetStarted
 from palaver.campaign.run import Campaign
 from palaver.demo.server import ForgetsItsName, KeepsSender, MailSession, TiresOfGuessing
+from palaver.lean_dataclasses import dataclass
 from palaver.printable import counted
 from palaver.reporting.display import display_for
 from palaver.reporting.reporting_limits import MAX_MESSAGES_OF_DEFECT

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from palaver.errors import ConversionError
 from palaver.generation.measured_derivations import Count, Length, Measure, MeasuredDerivations
 from palaver.grammar.symbol_languages import Languages
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.regular.language import Unit
 from palaver.solving.decoded_words import DecodedWords

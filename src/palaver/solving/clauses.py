@@ -8,13 +8,13 @@ symbol.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, assert_never
 
 from palaver.constraints.checks import CompiledLeaf, Evaluate, Failure, FormulaCompiler, can_bind_open_nodes
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.grammar.analysis import Analysis
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.spec.ast import (
     And,
     Child,

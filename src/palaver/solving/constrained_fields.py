@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Any
 
 from palaver.constraints.checks import Check
 from palaver.generation.depth import deep, shallow
 from palaver.generation.makers import Discarded, MakeNode
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.domains import Domain

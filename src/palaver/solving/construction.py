@@ -20,7 +20,7 @@ new tree instead, and the nodes that later instances need are found again by the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias, assert_never
@@ -29,6 +29,7 @@ from palaver.constraints.checks import Value
 from palaver.constraints.node_selectors import Bindings
 from palaver.errors import ConversionError
 from palaver.generation.makers import Discarded
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner, plain
 from palaver.solving.clauses import Clause

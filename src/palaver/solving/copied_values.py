@@ -7,8 +7,8 @@ away a value is, and a value that nobody knows is seldom drawn by chance. So wha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.regular.language import Unit
 from palaver.solving.assignment import Assigner

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from palaver.generation.generation_limits import MAX_COMPUTED_COUNT
 from palaver.grammar.analysis import Analysis
+from palaver.lean_dataclasses import replace
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import Relation, View, ViewReader
 from palaver.solving.restrict import restricted

@@ -9,10 +9,11 @@ by being empty.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from itertools import islice
 from typing import Any
 
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.random_source import RandomSource
 from palaver.regular.language import Language
 from palaver.regular.words import (

@@ -8,10 +8,10 @@ conflict, and those that remain exclude each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from palaver.constraints.checks import Failure
 from palaver.errors import ConversionError
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.printable import counted
 from palaver.random_source import RandomSource
 from palaver.solving.memetic_search import NearMiss

@@ -13,11 +13,11 @@ import builtins
 import struct
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from types import FunctionType
 from typing import Any
 
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.solving.solving_limits import MAX_POWER
 from palaver.spec.ast import Expression
 

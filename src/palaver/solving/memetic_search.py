@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from palaver import interruption
 from palaver.constraints.checks import Failure
 from palaver.constraints.distance import Fitness
 from palaver.generation.makers import Discarded
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.regular.language import AutomatonState, Language, Unit
 from palaver.solving.assignment import Assigner

@@ -8,9 +8,10 @@ once would take a time that is exponential in their number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from palaver.generation.makers import MakeNode
+from palaver.lean_dataclasses import dataclass
 from palaver.random_source import RandomSource
 from palaver.solving.solving_limits import MAX_KEPT_NODES, MAX_LEAVES_OF_KEPT_NODE
 from palaver.trees.node import Node

@@ -14,10 +14,11 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from palaver.constraints.checks import CompiledObjective
 from palaver.errors import ConversionError
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.solving.solver import Solver
 from palaver.solving.solving_limits import MAX_REPEATED_OPTIMA, MAX_UNBOUNDED_DRAWS
 from palaver.spec.ast import Constraint, Objective, PythonCondition

@@ -8,10 +8,10 @@ by, everything that counts by it is regenerated, with the new field in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from palaver.grammar.analysis import BoundDependence
+from palaver.lean_dataclasses import dataclass
 from palaver.trees.node import Node, Part, TreePath, replace_at
 from palaver.trees.tree import SliceTree, Tree
 

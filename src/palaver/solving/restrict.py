@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sized
-from dataclasses import replace
 from typing import Any, assert_never
 
+from palaver.lean_dataclasses import replace
 from palaver.regular.charset import EVERY, CharSet
 from palaver.regular.language import Language, Unit
 from palaver.regular.words import (

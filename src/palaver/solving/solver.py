@@ -17,12 +17,12 @@ Every result has passed the unmodified checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from palaver import interruption
 from palaver.constraints.checks import Check, Failure
 from palaver.generation.makers import Discarded
+from palaver.lean_dataclasses import dataclass
 from palaver.solving.clauses import Clause
 from palaver.solving.construction import Constructor
 from palaver.solving.copied_values import ValueCopier

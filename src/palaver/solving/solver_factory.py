@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cache, cached_property
 from itertools import count
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from palaver.generation.measured_derivations import Measure, MeasuredDerivations
 from palaver.generation.tree_maker import TreeMaker
 from palaver.grammar.analysis import Analysis, BoundDependence
 from palaver.grammar.symbol_languages import Languages
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.constrained_fields import ConstrainedField

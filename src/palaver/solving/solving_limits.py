@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from palaver.lean_dataclasses import dataclass
 from palaver.limits import Limit
 
 MAX_NODES = 200  # nodes of a tree; beyond it, every choice takes its shortest alternative

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -32,6 +32,7 @@ from typing import Any, TypeAlias
 from palaver.constraints.code_uses import sees_surroundings
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.symbol_languages import Languages
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import OF_SEVERAL_NODES, Relation, View, ViewKind, ViewReader

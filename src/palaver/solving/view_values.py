@@ -6,7 +6,6 @@ import math
 import operator
 import struct
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from typing import Any
 
 from palaver.regular.charset import ASCII
@@ -158,6 +157,8 @@ def inverse(view: View, value: Any) -> int | None:
 
 def bounds(view: View, operator: str, value: float) -> tuple[int | None, int | None]:
     """The least and the largest n for which `times * n ** power + plus operator value` holds."""
+    from fractions import Fraction  # slow to import, and few specs compare numbers
+
     if view.times < 0:
         operator = TURNED[operator]
     quotient = (Fraction(value) - view.plus) / view.times  # exact, however large the numbers are

@@ -272,7 +272,8 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
     <Server:Client:complete> <ServerData:ClientData:kept> <ServerClose:ClientClose:closed>
 )
 <retr>           ::= "RETR " <there> "\r\n"
-<kept>           ::= r"[ -~\r\n]+"
+# Where a part was stored behind the end of a file, there may be zeros before it (RFC 3659, 5, leaves that open).
+<kept>           ::= r"[\x00 -~\r\n]+"
 
 # The rest of a file, from a place in it. What comes is not compared with what was stored.
 <resume>         ::= <set_binary> <Client:Server:rest_at> <Server:Client:go_on> <Client:Server:retr> <Server:Client:opening> (

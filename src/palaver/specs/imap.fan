@@ -995,3 +995,29 @@ class Client(NetworkParty):
 class Server(NetworkParty):
     def __init__(self):
         super().__init__("tcp://127.0.0.1:143", connection_mode=ConnectionMode.EXTERNAL)
+
+
+# --- What is no part of the session -----------------------------------------------------------------------------------
+
+# For `palaver talk --beyond`; the first of these that fits decides. A server answers BAD or NO to what is said in a state
+# that it is not for (RFC 3501, 3), and BAD to what is no command (7.1.3); it may say good bye to those who go on (7.1.5).
+# What has arguments is taken for right whatever they are, but for NUL, which must never be sent (9), and so are known
+# extensions. A line that announces a text is not judged: a server may ask for that before it looks at the rest (4.3).
+<beyond>        ::= <allowed> | <login_again> | <for_members> | <unknown> | <malformed>
+<allowed>       ::= <Client:any_literal> | <Client:any_simple> | <Client:any_extension> | <Client:any_about_letters>
+<login_again>   ::= <Client:any_login> <no_such_thing>
+<for_members>   ::= <Client:any_of_members> <no_such_thing>
+<unknown>       ::= <Client:any_unknown> <no_such_thing>
+<malformed>     ::= <Client:any_line> <no_such_thing>
+<no_such_thing> ::= <Server:not_done> <Server:hung_up>? | <Server:said_bye> <Server:hung_up>
+<any_literal>   ::= rb"[^\r\n]*\{[0-9]*\+?\} *\r\n"
+<any_simple>    ::= rb"[!-z|}~]+ (?i:CAPABILITY|NOOP|CHECK|LOGOUT|STARTTLS|UNSELECT|IDLE|NAMESPACE) *\r\n"
+<any_extension> ::= rb"[!-z|}~]+ (?i:AUTHENTICATE|ID|ENABLE|COMPRESS|GETQUOTA|GETQUOTAROOT|SETQUOTA|GETACL|SETACL|DELETEACL|LISTRIGHTS|MYRIGHTS|SORT|THREAD|MOVE|NOTIFY|GETMETADATA|SETMETADATA|ESEARCH|RESETKEY|GENURLAUTH|URLFETCH|LANGUAGE|COMPARATOR|X[A-Z-]*)( [^\r\n\x00]*)?\r\n"
+<any_about_letters> ::= rb"[!-z|}~]+ (?i:FETCH|SELECT|EXAMINE) [^\r\n\x00]+\r\n"
+<any_login>     ::= rb"[!-z|}~]+ (?i:LOGIN) [^\r\n\x00]+\r\n"
+<any_of_members> ::= rb"[!-z|}~]+ (?i:(CREATE|DELETE|RENAME|SUBSCRIBE|UNSUBSCRIBE|LIST|LSUB|STATUS|APPEND|STORE|SEARCH|COPY|UID) [^\r\n\x00]+|EXPUNGE *|CLOSE *)\r\n"
+<any_unknown>   ::= rb"[!-z|}~]+ [A-Za-z0-9]{3,20}( [ -z|~]*)?\r\n"
+<any_line>      ::= rb"[^\r\n]*\r\n"
+<not_done>      ::= rb"(\* (?!(?i:BAD|BYE))[^\r\n]*\r\n)*(\* (?i:BAD)|[^\r\n* +]+ (?i:NO|BAD))( [^\r\n]*)?\r\n"
+<said_bye>      ::= rb"(\* (?!(?i:BAD|BYE))[^\r\n]*\r\n)*\* (?i:BYE)( [^\r\n]*)?\r\n"
+<hung_up>       ::= ""

@@ -138,7 +138,8 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 <bye>             ::= r"(221-[\t -~]*\r\n)*221( [\t -~]*)?" "\r\n"
 
 # When something is wrong, servers differ in the code. RFC 5321 (4.3.2) and 4954 (6) tell which there are.
-<out_of_order>    ::= r"(503-[\t -~]*\r\n)*503( [\t -~]*)?|(554-[\t -~]*\r\n)*554( [\t -~]*)?" "\r\n"
+# Where a login needs encryption, it is refused with 538 even if it was never offered.
+<out_of_order>    ::= r"(5(03|38)-[\t -~]*\r\n)*5(03|38)( [\t -~]*)?|(554-[\t -~]*\r\n)*554( [\t -~]*)?" "\r\n"
 <login_failed>    ::= r"(454-[\t -~]*\r\n)*454( [\t -~]*)?|(5[0-9]{2}-[\t -~]*\r\n)*5[0-9]{2}( [\t -~]*)?" "\r\n"
 <login_needed>    ::= r"(5(30|50|54)-[\t -~]*\r\n)*5(30|50|54)( [\t -~]*)?" "\r\n"
 <refused>         ::= r"(5[0-9]{2}-[\t -~]*\r\n)*5[0-9]{2}( [\t -~]*)?" "\r\n"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from palaver.addresses import parse_party_address
+from palaver.lean_dataclasses import dataclass
 from palaver.session.interface import (
     Action,
     Close,
@@ -58,7 +58,7 @@ class Pause:
 class StartTls:
     """Encrypt the connection from here on."""
 
-    tls: Tls = Tls()  # noqa: RUF009  # it is frozen
+    tls: Tls = Tls()  # it is frozen
 
 
 @dataclass(frozen=True, slots=True)

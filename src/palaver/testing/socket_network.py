@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Self
 
+from palaver.lean_dataclasses import replace
 from palaver.session.interface import Action, Close, Input, Open, TimePassed
 from palaver.transport.driver import Driver, EventObserver, Scheduler, SessionLike
 from palaver.transport.event_loop import SelectorEventLoop

@@ -55,7 +55,10 @@ class SpecTests:
         if self._given is not None:
             settings |= {name: value for name, value in self._given.items() if value is not None}
         if not any(name in settings for name in ("target", "client", "server", "program")):
-            raise SettingsError(f"{self._path}: there is nothing to be tested; give target, client, server or program")
+            raise SettingsError(
+                f"{self._path}: there is nothing to be tested; give target, client, server or program in a table "
+                "[palaver], or --palaver-target CMD"
+            )
         is_limited = "sessions" in settings or "time" in settings or "until" in settings
         return {**(_DEFAULTS if not is_limited else {"seed": _DEFAULTS["seed"]}), **settings}
 

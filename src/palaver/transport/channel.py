@@ -10,10 +10,10 @@ from __future__ import annotations
 import errno
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from palaver.addresses import Address
+from palaver.lean_dataclasses import dataclass
 from palaver.session.interface import FailureCause
 
 _TROUBLES: Mapping[int, FailureCause] = {

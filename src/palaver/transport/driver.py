@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Protocol, TypeAlias
 
 from palaver.addresses import picks_port
+from palaver.lean_dataclasses import replace
 from palaver.session.interface import Action, Close, Input, Listening, Open, TimePassed, Turn
 from palaver.transport.clock import Clock
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 from palaver.addresses import Address, picks_port, scheme_named
+from palaver.lean_dataclasses import replace
 from palaver.session.interface import (
     Action,
     Close,

@@ -10,7 +10,6 @@ import contextlib
 import ssl
 
 from palaver.session.interface import Role, Tls
-from palaver.transport.certificate import make_certificate
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, PendingChannel
 from palaver.transport.transport_limits import MAX_HANDSHAKE_BYTES, TLS_CHUNK_BYTES
 
@@ -38,6 +37,8 @@ def context_for(role: Role, tls: Tls) -> ssl.SSLContext:
         if tls.certificate:
             context.load_cert_chain(tls.certificate, tls.key or None)
         elif role == "listen":
+            from palaver.transport.certificate import make_certificate  # few need one
+
             with make_certificate(tls.server_name) as path:
                 context.load_cert_chain(path)
     except (OSError, ValueError) as error:

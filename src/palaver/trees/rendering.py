@@ -8,9 +8,10 @@ output of a deep tree would grow with the square of its depth.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from palaver.lean_dataclasses import dataclass
 from palaver.trees.node import Leaf, Node, Part
 from palaver.trees.trees_limits import MAX_COMMENT_CHARACTERS, MAX_INDENT_DEPTH
 from palaver.trees.values import ValueType, kind_of, leaf_bytes, leaves_of, name_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias
 
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import dataclass
 
 
 class CarrierError(PalaverError):

@@ -12,9 +12,9 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
 
+from palaver.lean_dataclasses import dataclass
 from palaver.workers.carrier import Carrier, CarrierError, WorkerJoined, WorkerLost, WorkerNews, WorkerSaid
 from palaver.workers.worker_limits import MAX_EARLY_DEATHS, SECONDS_OF_TERMINATION
 

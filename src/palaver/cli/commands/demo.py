@@ -28,7 +28,7 @@ SERVER = "palaver.demo.server"
 SEED = 1
 SESSIONS = 100
 # The demo is short: a conversation that is not the shortest by then is short enough.
-SHRINKING = ShrinkLimits(runs=120, seconds=8.0)
+SHRINKING = ShrinkLimits(runs=300, seconds=8.0)
 
 
 @click.command("demo")

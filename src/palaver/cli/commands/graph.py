@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
+from palaver.lean_dataclasses import replace
 from palaver.navigation.coverage_file import read as read_coverage
 from palaver.navigation.state_diagram import (
     CoverageViews,

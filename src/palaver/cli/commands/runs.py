@@ -7,14 +7,15 @@ from pathlib import Path
 
 import click
 
+from palaver.cli.exit_codes import WRONG_USE
 from palaver.printable import counted, printable
-from palaver.recording.run_folders import default_place, remove, runs_in
+from palaver.recording.run_folders import default_place, is_written, remove, runs_in
 from palaver.recording.run_reader import Run, RunError
 
 _PLACE = click.option(
     "--in",
     "place",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
     help="Look in DIR; unless given, in PALAVER_RUNS, or else in .palaver/runs.",
 )
@@ -27,11 +28,18 @@ def command(context: click.Context, place: Path | None) -> None:
     """List the runs that palaver talk has kept, the oldest first; `palaver runs prune` removes some."""
     context.obj = place or default_place() or Path(".palaver", "runs")
     if context.invoked_subcommand is None:
-        folders = runs_in(context.obj)
+        folders = _runs_in(context.obj)
         if not folders:
             click.echo(f"there are no runs in {context.obj}", err=True)
         for folder in folders:
             click.echo(printable(_line(folder)))
+
+
+def _runs_in(place: Path) -> list[Path]:
+    try:
+        return runs_in(place)
+    except RunError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _line(folder: Path) -> str:
@@ -64,27 +72,42 @@ def _size(folder: Path) -> str:
 @click.pass_obj
 def prune(
     usual: Path, keep_last: int | None, days: float | None, without_findings: bool, dry_run: bool, place: Path | None
-) -> None:
-    """Remove runs: those to which every given option applies. A run that is still written stays."""
+) -> int:
+    """Remove runs: those to which every given option applies. A run that is still written stays.
+
+    So does one that cannot be read, if its age or its findings decide, or cannot be removed: then the exit code is 2.
+    """
     if keep_last is None and days is None and not without_findings:
         raise click.UsageError("tell which: --keep-last N, --older-than DAYS or --without-findings")
-    folders = runs_in(place or usual)
+    folders = _runs_in(place or usual)
     if keep_last is not None:
         folders = folders[: max(0, len(folders) - keep_last)]
+    has_failed = False
     for folder in folders:
-        if (days is not None and _age(folder) < timedelta(days=days)) or (without_findings and _has_findings(folder)):
-            continue
         try:
-            if not dry_run:
-                remove(folder)
+            is_old = days is None or _age(folder) >= timedelta(days=days)
+            if is_old and not (without_findings and _has_findings(folder)):
+                click.echo(printable(_pruned(folder, dry_run=dry_run)))
         except RunError as error:
+            has_failed = True
             click.echo(printable(f"palaver: {error}"), err=True)
-        else:
-            click.echo(printable(f"{'would remove' if dry_run else 'removed'} {folder}"))
+    return WRONG_USE if has_failed else 0
+
+
+def _pruned(folder: Path, *, dry_run: bool) -> str:
+    """Remove a run, and return what became of it. :raises RunError: it cannot be removed"""
+    if is_written(folder):
+        return f"kept {folder}, which is still written"
+    if not dry_run:
+        remove(folder)
+    return f"{'would remove' if dry_run else 'removed'} {folder}"
 
 
 def _age(folder: Path) -> timedelta:
-    newest = max(file.stat().st_mtime for file in folder.iterdir())
+    try:
+        newest = max(file.stat().st_mtime for file in folder.iterdir())
+    except OSError as error:
+        raise RunError(f"cannot read the run {folder}: {error.strerror}") from error
     return datetime.now(UTC) - datetime.fromtimestamp(newest, UTC)
 
 
@@ -95,8 +118,5 @@ def _findings(run: Run) -> str:
 
 
 def _has_findings(folder: Path) -> bool:
-    try:
-        with Run(folder) as run:
-            return bool(run.findings)
-    except RunError:
-        return False
+    with Run(folder) as run:
+        return bool(run.findings)
