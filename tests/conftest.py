@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import itertools
 import math
 import os
 import re
@@ -21,6 +22,7 @@ from hypothesis import settings
 
 from amounts import examples
 from palaver.cli.main import run
+from palaver.random_source import RandomSource
 from palaver.reporting import console, display
 from servers.common import ALL_SERVERS, missing, must_all_be_there
 
@@ -31,6 +33,12 @@ settings.register_profile(
     "palaver", deadline=None, derandomize="PALAVER_EXPLORE" not in os.environ, max_examples=examples(100)
 )
 settings.load_profile("palaver")
+
+
+# What is random is the same in every run, also in processes that tests start, so that who changes one thing is not told
+# of another.
+if "PALAVER_EXPLORE" not in os.environ:
+    os.environ["PALAVER_SEED"] = "1"
 
 
 # A shell without job control starts background commands with SIGINT ignored, and nohup with SIGHUP; children inherit
@@ -68,6 +76,14 @@ def usual_recursion_limit() -> Iterator[None]:
     before = sys.getrecursionlimit()
     yield
     sys.setrecursionlimit(before)
+
+
+@pytest.fixture(autouse=True)
+def same_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the same seeds in every run, one after the other, where a test gives none."""
+    if "PALAVER_EXPLORE" not in os.environ:
+        seeds = itertools.count(1)
+        monkeypatch.setattr(RandomSource, "fresh_seed", staticmethod(lambda: next(seeds)))
 
 
 @pytest.fixture(autouse=True)

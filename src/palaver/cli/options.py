@@ -33,6 +33,11 @@ def seconds_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
     )
 
 
+def seed_option(*names: str, help: str) -> Callable[[F], F]:
+    """The seed of everything random; a setting of the environment serves all commands of a script."""
+    return click.option("--seed", *names, envvar="PALAVER_SEED", type=int, help=help, metavar="SEED")
+
+
 def read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
     """The deadlines of messages, by their names."""
     deadlines = {}

@@ -21,17 +21,18 @@ from palaver.printable import counted, printable
 class OutputProgram:
     """Runs a command with each output, in a file named as its last argument or on its standard input.
 
-    A run may take some seconds, and none goes on after `run_seconds` from now; whatever a run has started is ended.
+    A run may take some seconds, and none goes on after `ends_at` (`time.monotonic`). Whatever a run has started is
+    ended.
     """
 
     def __init__(
-        self, command: Sequence[str], *, by_file: bool, extension: str, seconds: float, run_seconds: float | None = None
+        self, command: Sequence[str], *, by_file: bool, extension: str, seconds: float, ends_at: float | None = None
     ) -> None:
         self._command = list(command)
         self._by_file = by_file
         self._extension = extension
         self._seconds = seconds
-        self._ends_at = None if run_seconds is None else time.monotonic() + run_seconds
+        self._ends_at = ends_at
         self._runs = 0
         self._failed = 0
         self._findings: list[str] = []
@@ -92,14 +93,14 @@ class OutputProgram:
 
 
 def start_with(
-    command: Sequence[str], *, by_file: bool, extension: str, seconds: float, run_seconds: float | None
+    command: Sequence[str], *, by_file: bool, extension: str, seconds: float, ends_at: float | None
 ) -> OutputProgram | None:
     """The program that `command` names, or None if it is empty. :raises UsageError: there is no such program"""
     if not command:
         return None
     if shutil.which(command[0]) is None:
         raise click.UsageError(f"there is no program {command[0]!r}")
-    return OutputProgram(command, by_file=by_file, extension=extension, seconds=seconds, run_seconds=run_seconds)
+    return OutputProgram(command, by_file=by_file, extension=extension, seconds=seconds, ends_at=ends_at)
 
 
 def _signal_name(number: int) -> str:

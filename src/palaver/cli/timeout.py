@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -45,17 +46,17 @@ class _Alarm:
             raise _TimeUp
 
 
-def until(items: Iterator[T], seconds: float | None) -> Iterator[T]:
-    """The items, for so long. Making one is interrupted when the time is up, what is done with one is not."""
-    if seconds is None:
+def until(items: Iterator[T], ends_at: float | None) -> Iterator[T]:
+    """The items until this time (`time.monotonic`). Making one is interrupted then, what is done with one is not."""
+    if ends_at is None:
         yield from items
         return
     alarm = _Alarm()
     before = signal.signal(signal.SIGALRM, alarm.ring)
     # A timer of 0 would mean none at all.
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _AGAIN_S)
+    signal.setitimer(signal.ITIMER_REAL, max(ends_at - time.monotonic(), 1e-6), _AGAIN_S)
     try:
-        while not alarm.is_due:
+        while not alarm.is_due and time.monotonic() < ends_at:
             yield alarm.interrupt(items)
     except (StopIteration, _TimeUp):
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from palaver.cli.exit_codes import FINDINGS, UNDECIDED, WRONG_USE
-from palaver.cli.options import count_option, load_spec, seconds_option, talk_options
+from palaver.cli.options import count_option, load_spec, seconds_option, seed_option, talk_options
 from palaver.cli.signals import cause_of
 from palaver.printable import printable
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     help="Start a server by COMMAND and compare it; {port} stands for a free port. Give this for each of them.",
 )
 @count_option("-n", "--conversations", default=50, help="Hold N conversations with each.")
-@click.option("--seed", type=int, metavar="SEED", help="Repeat a comparison.")
+@seed_option(help="Repeat a comparison.")
 @click.option(
     "--beyond",
     type=click.FloatRange(0, 1),

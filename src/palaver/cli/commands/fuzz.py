@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from palaver.cli.options import (
     load_spec,
     rates,
     search_options,
+    seed_option,
     size_options,
     spec_options,
 )
@@ -54,14 +56,7 @@ def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float
     metavar="N",
 )
 @click.option("--infinite", is_flag=True, help="Go on without a limit, until Ctrl-C.")
-@click.option(
-    "--seed",
-    "--random-seed",
-    "seed",
-    type=int,
-    help="Repeat a run: the same seed gives the same inputs.",
-    metavar="SEED",
-)
+@seed_option("--random-seed", "seed", help="Repeat a run: the same seed gives the same inputs.")
 @click.option("-o", "--output", metavar="FILE", help="Write all inputs to FILE.")
 @click.option("-d", "--directory", metavar="DIR", help="Write each input to a file of its own in DIR.")
 @click.option(
@@ -111,12 +106,15 @@ def command(**options: Any) -> int:
     """
     spec = load_spec(options)
     show = formatter(options["form"], binary=is_binary(spec, options))
+    # One end for the inputs and the program: a run that it has cut off is not followed by another.
+    seconds = options["stop_after_seconds"]
+    ends_at = None if seconds is None else time.monotonic() + seconds
     program = start_with(
         options["program"],
         by_file=options["input_method"] == "filename",
         extension=options["extension"],
         seconds=options["command_timeout"],
-        run_seconds=options["stop_after_seconds"],
+        ends_at=ends_at,
     )
     wanted = None if options["infinite"] else options["count"]
     seeds, refused = _initial(spec, options["initial"])
@@ -133,7 +131,7 @@ def command(**options: Any) -> int:
         _show_plan(trees.solver.plan)
     with limits_told(), _sink(options) as sink, ProgressBar(wanted, options["progress_bar"]) as progress:
         try:
-            for tree in until(trees, options["stop_after_seconds"]):
+            for tree in until(trees, ends_at):
                 _validate(spec, tree, options["validate"])
                 sink.write(show(tree))
                 if program is not None:

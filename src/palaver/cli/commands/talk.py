@@ -25,6 +25,7 @@ from palaver.cli.options import (
     resumed_spec,
     search_options,
     seconds_option,
+    seed_option,
     size_options,
     talk_options,
 )
@@ -192,14 +193,7 @@ class _Talk(GroupedCommand):
     metavar="RUN",
     help="Begin anew, but with what RUN, or a coverage file, has learnt about the peer.",
 )
-@click.option(
-    "--seed",
-    "--random-seed",
-    "seed",
-    type=int,
-    metavar="SEED",
-    help="Repeat a run: the same seed and the same answers give the same messages.",
-)
+@seed_option("--random-seed", "seed", help="Repeat a run: the same seed and the same answers give the same messages.")
 @seconds_option("--wait-for-server", default=1.0, help="Start of the server: retry a refused connection for SECONDS.")
 @seconds_option("--timeout", default=5.0, help="Connection, and first byte of a reply: wait SECONDS.")
 @click.option(
