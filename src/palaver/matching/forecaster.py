@@ -34,6 +34,7 @@ from palaver.matching.open_tree import (
     cut_before,
     extended,
     grown,
+    kinds_around,
     next_path,
     partial_tree,
     parts_of,
@@ -144,7 +145,7 @@ class Hypothesis:
         return [symbol for item in self._done for symbol in _symbols_of(item)]
 
     @property
-    def around(self) -> tuple[NonTerminal, ...]:
+    def around(self) -> Iterator[NonTerminal]:
         """The symbols of the nodes around the latest message, the innermost first."""
         return symbols_around(self._said)
 
@@ -172,9 +173,14 @@ class Hypothesis:
         return cut_before(*self.recent_tree())
 
     @property
-    def open_symbols(self) -> tuple[NonTerminal, ...]:
+    def open_symbols(self) -> Iterator[NonTerminal]:
         """The symbols of the nodes that are open now, the innermost first."""
         return symbols_around(self._edge)
+
+    @property
+    def open_kinds(self) -> frozenset[NonTerminal]:
+        """The same symbols, each once."""
+        return kinds_around(self._edge)
 
     def complete_tree(self) -> Node:
         """The tree of the ended session. :raises ValueError: a message must follow"""

@@ -14,7 +14,7 @@ reached. The root is such a place too; its goal is the start symbol.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import TypeAlias
 
@@ -28,7 +28,7 @@ class OpenPlace:
     """The place of an open node, shared by all edges that end in it."""
 
     __slots__ = (
-        "goal", "height", "is_last", "level", "names", "parent", "path_state", "shape", "survivor", "symbol", "tail",
+        "goal", "height", "is_last", "kinds", "level", "parent", "path_state", "shape", "survivor", "symbol", "tail",
     )  # fmt: skip
 
     def __init__(
@@ -59,7 +59,7 @@ class OpenPlace:
         if is_marked:
             self.shape = hash((self.shape, self.height))
         self.path_state = path_state  # of the paths of computed bounds
-        self.names: tuple[NonTerminal, ...] | None = None  # of the nodes that are open here, once asked for
+        self.kinds: frozenset[NonTerminal] | None = None  # the symbols of the nodes that are open here, once asked for
 
 
 class OpenEdge:
@@ -231,17 +231,33 @@ def next_path(edge: OpenEdge) -> TreePath:
     return tuple(steps)
 
 
-def symbols_around(edge: OpenEdge) -> tuple[NonTerminal, ...]:
-    """The symbols of the open nodes, the innermost first."""
+def symbols_around(edge: OpenEdge) -> Iterator[NonTerminal]:
+    """The symbols of the open nodes, the innermost first. There may be as many as messages; most want the first few."""
+    above: OpenEdge | None = edge
+    while above is not None:
+        place = above.place
+        if place.symbol is not None:
+            yield place.symbol
+        above = place.parent
+
+
+def kinds_around(edge: OpenEdge) -> frozenset[NonTerminal]:
+    """The different symbols of the open nodes: no more than the grammar has, so that a place can keep them."""
     places: list[OpenPlace] = []
-    place: OpenPlace | None = edge.place
-    while place is not None and place.names is None:
+    above: OpenEdge | None = edge
+    kinds: frozenset[NonTerminal] = frozenset()
+    while above is not None:
+        place = above.place
+        if place.kinds is not None:
+            kinds = place.kinds
+            break
         places.append(place)
-        place = place.parent.place if place.parent is not None else None
-    names: tuple[NonTerminal, ...] = () if place is None or place.names is None else place.names
+        above = place.parent
     for place in reversed(places):
-        names = place.names = names if place.symbol is None else (place.symbol, *names)
-    return names
+        if place.symbol is not None and place.symbol not in kinds:
+            kinds |= {place.symbol}
+        place.kinds = kinds
+    return kinds
 
 
 # Changes of an edge between two messages. Each `apply` returns the edge after it, and adds the closed nodes to `done`.

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from copy import copy
 from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
 from palaver.lean_dataclasses import dataclass
@@ -123,7 +124,6 @@ class BeliefState:
     ) -> tuple[Edge, ...]:
         """Note a message of any party. Return the edges that explain it, the preferred first."""
         self._gains.in_vain, self._gains.reached = self.messages_in_vain, self.reached
-        self.history = blake2b(self.history + move.symbol.encode(), digest_size=8).digest()
         self._views.note_message(move, node)
         if self.pairs is not None:
             self.pairs.note(move, self.session_pairs)
@@ -131,7 +131,8 @@ class BeliefState:
             self.value_classes.note(move, node)
         if move.sender in self.dead_ends.ours:
             self.dead_ends.sent(move, self.hypotheses[0].map_node if self.hypotheses else None, node)
-        self.dead_ends.said.append(move.symbol)
+        self.history = blake2b(self.history + move.symbol.encode(), digest_size=8).digest()
+        self.dead_ends.prefix = self.history
         self._forecast_hypotheses = after.hypotheses
         fields: dict[DialogueState, LoopFields | None] = {}
         if self._counts_rounds:
@@ -273,7 +274,7 @@ class BeliefState:
             return True
         # The symbols around the message that constraints distinguish must be the same.
         mine = self._coverage.walks[edge.state][-2::-1]
-        theirs = hypothesis.around[: len(mine)]
+        theirs = tuple(islice(hypothesis.around, len(mine)))
         if mine == theirs:
             return True
         others = ({a, b} for a, b in zip(mine, theirs, strict=False) if a != b)

@@ -28,7 +28,7 @@ from palaver.navigation.navigation_limits import (
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
-_Prefix: TypeAlias = tuple[str, ...]
+_Prefix: TypeAlias = bytes  # a digest of the symbols of all messages of a session until then
 _InSession: TypeAlias = tuple[_Prefix, MessageType]
 _OnMap: TypeAlias = tuple[MapNode | None, MessageType]
 
@@ -42,7 +42,7 @@ class DeadEnds:
         self._detours: Counter[_OnMap] = Counter()  # plans that led to it where it was barred
         self._survived: set[_InSession | _OnMap] = set()
         self.ours = frozenset(ours)
-        self.said: list[str] = []  # the messages of the present session
+        self.prefix: _Prefix = b""  # of the present session
         self._pending: tuple[_InSession, _OnMap] | None = None  # our last message
         self._last: Node | None = None  # its tree
         self._unanswered: dict[str, list[Node]] = {}  # the last messages before known findings, by symbol
@@ -61,12 +61,12 @@ class DeadEnds:
 
     def begin(self) -> None:
         """Begin a session."""
-        self.said, self._pending, self._last = [], None, None
+        self.prefix, self._pending, self._last = b"", None, None
 
     def sent(self, move: MessageType, place: MapNode | None, node: Node) -> None:
         """Note a message of ours, sent at a node of the map."""
         self._survive()
-        self._pending, self._last = ((tuple(self.said), move), (place, move)), node
+        self._pending, self._last = ((self.prefix, move), (place, move)), node
 
     def end(self, *, is_dead: bool) -> None:
         """End the session; in a known finding, or otherwise."""
@@ -121,11 +121,11 @@ class DeadEnds:
 
     def barred(self) -> frozenset[MessageType]:
         """Our messages that must not come next in this session."""
-        return self._barred_after(tuple(self.said))
+        return self._barred_after(self.prefix)
 
     def barred_at_first(self) -> frozenset[MessageType]:
         """Our messages that must not begin a session."""
-        return self._barred_after(())
+        return self._barred_after(b"")
 
     def _barred_after(self, prefix: _Prefix) -> frozenset[MessageType]:
         return frozenset(
@@ -141,5 +141,5 @@ class DeadEnds:
         barred = self.barred()
         dead = {move for move in moves if any(self._is_dead_at(node, move) for node in nodes)}
         allowed = [move for move in moves if move not in barred and move not in dead]
-        has_other_way = bool(allowed) or (can_end and bool(self.said))
+        has_other_way = bool(allowed) or (can_end and bool(self.prefix))
         return allowed if has_other_way else list(moves)

@@ -13,7 +13,7 @@ def in_their_places(nodes: Sequence[Node], hypothesis: Hypothesis) -> Sequence[T
     """The nodes that the latest message has finished, each below its parent."""
     if not nodes:
         return ()
-    around = next(iter(hypothesis.open_symbols), None)
+    around = next(hypothesis.open_symbols, None)
     parent = None if around is None else Tree(OpenNode(around, ()))
     found: list[Tree] = []
     for node in reversed(nodes):

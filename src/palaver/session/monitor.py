@@ -233,9 +233,12 @@ class ConstraintMonitor:
 
     def _exceeded(self, before: MonitorState, state: MonitorState, hypothesis: Hypothesis) -> Violation | None:
         """The clause by which there are too many nodes, or will be when those that have begun are complete."""
-        begun = hypothesis.open_symbols
-        if state.checks is before.checks and self._limited is not None and self._limited.isdisjoint(begun):
+        if not self._count_limits:
+            return None
+        limited = self._limited if state.checks is before.checks else None
+        if limited is not None and limited.isdisjoint(hypothesis.open_kinds):
             return None  # there are no more than before
+        begun: list[str] = list(hypothesis.open_symbols)
         for each in self._count_limits:
             counts = state.checks.counts(each.clause)
             if counts is None:
