@@ -12,6 +12,7 @@ import pytest
 from figures import Module
 
 import palaver
+from palaver.addresses import SCHEMES
 
 ROOT = Path(palaver.__file__).parent
 MODULES = [module for module in figures.modules_of(ROOT) if module.name not in ("__init__", "__main__")]
@@ -161,6 +162,14 @@ def test_the_core_has_no_world_in_it() -> None:
         for top in {name.split(".")[0] for name in imports_of(module)} & WORLDLY
     }
     assert found == set(TOUCH_THE_WORLD)
+
+
+def test_a_transport_is_one_module_and_the_line_that_registers_it() -> None:
+    own = {scheme.transport.partition(":")[0] for scheme in SCHEMES.values() if scheme.transport}
+    assert len(own) >= 5
+    names = [(module.name, name) for module in MODULES for name in imports_of(module)]
+    users = [(user, name) for user, name in names if any(f"{name}.".startswith(f"{each}.") for each in own)]
+    assert users == [], "only a line of `addresses` knows a transport, by its name"
 
 
 # --- doors ------------------------------------------------------------------------------------------------------------
