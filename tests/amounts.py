@@ -19,4 +19,7 @@ def examples(number: int) -> int:
 
 def few(values: Iterable[Any], fast: int = 1) -> list[Any]:
     """Values of a parameter that differ little, such as seeds: the tests of all but the first are slow ones."""
-    return [pytest.param(value, marks=() if at < fast else pytest.mark.slow) for at, value in enumerate(values)]
+    return [
+        pytest.param(*(value if type(value) is tuple else (value,)), marks=() if at < fast else pytest.mark.slow)
+        for at, value in enumerate(values)
+    ]

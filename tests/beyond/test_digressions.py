@@ -92,7 +92,7 @@ def test_the_same_seed_gives_the_same_wrong_messages() -> None:
 @pytest.mark.parametrize(
     ("kind", "sessions", "found"),
     [
-        (SkipsNul, 100, FindingKind.ACCEPTED),
+        pytest.param(SkipsNul, 100, FindingKind.ACCEPTED, marks=pytest.mark.slow),
         (RepeatsWhatItHears, 30, FindingKind.REFUSAL),
         (ForgetsTheLogin, 40, FindingKind.STATE_CHANGED),
     ],

@@ -41,6 +41,7 @@ def test_all_is_covered_and_every_session_is_told_whole() -> None:
     assert said.node.children[0].symbol == "<kind>"  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_as_many_sessions_are_held_as_were_asked_for_and_recorded_as_others(tmp_path: Path) -> None:
     campaign = campaign_of(sessions=7, guided=False)
     record(campaign, tmp_path / "run", {})
@@ -51,6 +52,7 @@ def test_as_many_sessions_are_held_as_were_asked_for_and_recorded_as_others(tmp_
         assert all(list(run.wire(session.number)) for session in run.sessions)
 
 
+@pytest.mark.slow
 def test_findings_name_their_session_and_can_be_replayed(tmp_path: Path) -> None:
     wrong = SPEC.replace("<echo> ::= <kind> <digit>", '<echo> ::= <kind> "0"')
     campaign = campaign_of(wrong, sessions=6)
@@ -109,6 +111,7 @@ def test_when_no_worker_can_be_started_that_is_told() -> None:
     assert "workers end as soon as they are started" in campaign.progress.ended
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_be_started_is_told_as_without_workers() -> None:
     with pytest.raises(TargetError, match="no-such-program"):
         campaign_of(target="/no-such-program {port}", client="{port}", sessions=2).run()
@@ -139,6 +142,7 @@ def test_who_stops_in_the_middle_leaves_no_worker_behind() -> None:
             os.kill(pid, 0)
 
 
+@pytest.mark.slow
 def test_every_worker_has_a_folder_of_its_own_which_is_removed(tmp_path: Path) -> None:
     note = f"echo {{dir}} >> {tmp_path}/folders; test -d {{dir}}"
     campaign_of(setup=note, sessions=4, guided=False).run()

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from amounts import few
+
 SPEC = """
 <start> ::= <Client:ask> <Server:answer>
 <ask> ::= "ask\\n"
@@ -64,7 +66,7 @@ class Run:
         return self.process.returncode, out.decode()
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), few([(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]))
 def test_a_signal_ends_a_run_in_good_order(palaver: Any, number: int, code: int) -> None:
     run = Run(palaver)
     ended = run.end(number)

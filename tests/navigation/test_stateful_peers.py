@@ -131,6 +131,7 @@ def test_the_same_seed_gives_the_same_messages() -> None:
     assert said(stateful_campaign("upload", 3)) == said(stateful_campaign("upload", 3))
 
 
+@pytest.mark.slow
 def test_messages_do_not_depend_on_hashes() -> None:
     here = Path(__file__).parent
     code = "import test_stateful_peers as t; print(t.said(t.stateful_campaign('lease', 1)))"

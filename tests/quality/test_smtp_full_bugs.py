@@ -24,7 +24,7 @@ def talk(palaver: Any, spec: str, port: str, sessions: int) -> Any:
     return palaver("talk", spec, "--client", port, "-n", str(sessions), "--seed", "1", "--until", "forever")
 
 
-@pytest.mark.parametrize("bug", smtp_full_bugs.BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", few(smtp_full_bugs.BUGS, 3), ids=lambda bug: bug.name)
 def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: Bug) -> None:
     talked = talk(palaver, "smtp_full", ports[bug.name], bug.sessions)
     assert talked.code == 1, talked.said

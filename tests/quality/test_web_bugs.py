@@ -15,6 +15,7 @@ import rest_bugs
 from catalogue import Bug, WrongMessage, kinds
 
 import palaver as palaver_
+from amounts import few
 from palaver.campaign.events import PortBound
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
@@ -43,7 +44,7 @@ def talk(palaver: Any, spec: str, sessions: int, *arguments: str) -> Any:
     return palaver("talk", "-f", str(SPECS / spec), *how_long, "--seed", "1", *arguments)
 
 
-@pytest.mark.parametrize("bug", rest_bugs.BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", few(rest_bugs.BUGS, 3), ids=lambda bug: bug.name)
 def test_a_wrong_api_is_found_out(palaver: Any, bug: Bug) -> None:
     with web_server(Path(rest_bugs.__file__), bug.name) as server:
         talked = talk(palaver, "rest.fan", bug.sessions, "--client", str(server.port))
@@ -60,7 +61,7 @@ def test_no_wrong_api_is_found_where_there_is_none(palaver: Any) -> None:
     assert talked.summary.endswith("no findings")
 
 
-@pytest.mark.parametrize("bug", llm_bugs.BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", few(llm_bugs.BUGS, 3), ids=lambda bug: bug.name)
 def test_a_model_that_breaks_rules_is_found_out(palaver: Any, bug: llm_bugs.Bug, model_at: Any) -> None:
     with language_model(*bug.rules) as server:
         model_at(server)

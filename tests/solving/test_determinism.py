@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "solving"
 
 # Domains, equations, filters, lists, search, `or` and `exists`, cycles, counts, lengths of what is recursive.
@@ -52,6 +54,7 @@ def outputs(hash_seed: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_outputs_do_not_depend_on_how_python_hashes() -> None:
     one, other = outputs("1"), outputs("4242")
     assert len(one) >= 6 * (len(FILES) + len(TEXTS))

@@ -49,6 +49,9 @@ FAST_OVER_SOCKETS = {
     "src/palaver/specs/tftp.fan",
 }
 
+# In memory, these take several seconds each; small servers of their own talk to them, too.
+SLOW_IN_MEMORY = {f"src/palaver/specs/{name}.fan" for name in ("ftp_clients", "imap", "redis", "tftp")}
+
 # Who speaks through a library that connects by itself.
 LIBRARIES = {"src/palaver/specs/rest.fan", "src/palaver/specs/llm.fan"}
 
@@ -97,7 +100,9 @@ def test_the_list_of_one_sided_specs_is_up_to_date() -> None:
     assert {path.relative_to(ROOT).as_posix() for path in PATHS} >= ONE_SIDED.keys()
 
 
-@pytest.mark.parametrize("name", BOTH_SIDED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW_IN_MEMORY)) for name in BOTH_SIDED]
+)
 def test_both_sides_of_a_bundled_spec_talk_in_memory(name: str) -> None:
     # A piece of a datagram would be another datagram.
     wire = in_one_piece if name in DATAGRAMS else in_pieces(7, 0.001)

@@ -120,6 +120,7 @@ def test_a_spec_can_be_named_by_an_option(project: Project) -> None:
     assert "2 passed" in said  # the message, and the constraint that names it
 
 
+@pytest.mark.slow
 def test_a_spec_that_is_named_twice_or_as_an_argument_is_tested_once(project: Project) -> None:
     (project.folder / "echo.fan").rename(project.folder / "tabled.fan")
     project.write("plain.fan", SPEC)
@@ -150,6 +151,7 @@ def test_a_spec_that_is_named_as_an_argument_is_tested_with_the_options(project:
     assert (code, "there is nothing to be tested; " in said, "--palaver-target CMD" in said) == (2, True, True), said
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_spec_that_is_named_by_an_option_is_told(project: Project) -> None:
     project.write("wrong.fan", "<start> ::= <nothing>\n")
     for more, told in (
@@ -196,6 +198,7 @@ def test_other_specs_are_no_tests_and_a_wrong_table_is_told(project: Project) ->
     assert "spec_tests.py" not in said
 
 
+@pytest.mark.slow
 def test_a_constraint_with_brackets_fails_and_is_run_again(project: Project) -> None:
     project.answer("b'xyz\\n'")
     spec = SPEC.partition("where")[0] + "where str(<answer>)[::2] != 'xz'\nwhere str(<start>)[0] != ''\n"
