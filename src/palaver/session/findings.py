@@ -21,7 +21,7 @@ from palaver.session.message_text import is_binary, show_place
 from palaver.session.message_text import show_all as show_all
 from palaver.session.message_text import show_data as show_data
 from palaver.session.message_text import show_fields as show_fields
-from palaver.session.session_limits import MAX_SHOWN_MESSAGES, MAX_SHOWN_NAMES
+from palaver.session.session_limits import MAX_EXPECTED_CHARACTERS_IN_LINE, MAX_SHOWN_MESSAGES, MAX_SHOWN_NAMES
 from palaver.trees.node import Node
 
 
@@ -260,8 +260,7 @@ class Finding:
     @property
     def explanation(self) -> list[str]:
         """The data where it is wrong, and what was expected there, in lines."""
-        expected = [f"  expected {' or '.join(self.expected)}"] if self.expected else []
-        return [*self._offending_lines(), *expected]
+        return [*self._offending_lines(), *_expected_lines(self.expected)]
 
     def _offending_lines(self) -> list[str]:
         """The offending data, with a caret where it is wrong; the fields of a binary message beside its bytes."""
@@ -285,6 +284,17 @@ class Finding:
         names = " or ".join(self.symbols[:MAX_SHOWN_NAMES])
         more = len(self.symbols) - MAX_SHOWN_NAMES
         return f" of {names}{f' or {more} more' if more > 0 else ''}" if names else ""
+
+
+def _expected_lines(expected: Sequence[str]) -> list[str]:
+    """All that was expected, in as many lines as that takes; none is cut."""
+    lines: list[str] = []
+    for text in expected:
+        if lines and len(lines[-1]) + len(text) < MAX_EXPECTED_CHARACTERS_IN_LINE:
+            lines[-1] += f" or {text}"
+        else:
+            lines.append(f"{'        or' if lines else '  expected'} {text}")
+    return lines
 
 
 def said_lines(messages: Sequence[SessionMessage], indent: str = "  ") -> list[str]:
