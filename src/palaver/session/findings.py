@@ -149,6 +149,18 @@ def problem_of(finding: FoundProblem, ours: Sequence[bytes], elsewhere: Sequence
     return (told_as.label, *rest, received)
 
 
+def is_seen_sooner(now: Finding, before: FoundProblem, symbols: Sequence[str]) -> bool:
+    """Return True if what came out of turn is only noticed earlier now, where the same is said.
+
+    With several connections, it may be noticed while messages go on with another one. Then the place is another, and
+    perhaps what came there first. `symbols` are those of the messages before the earlier finding.
+    """
+    if (now.kind, before.kind) != (FindingKind.UNEXPECTED,) * 2 or now.party != before.fingerprint.party:
+        return False
+    said = [each.symbol for each in now.messages]
+    return len(said) < len(symbols) and said == list(symbols[: len(said)])
+
+
 class AsideMessage(Protocol):
     """A message that may be no part of the dialogue, recorded or not."""
 
