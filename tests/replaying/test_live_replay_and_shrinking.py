@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import palaver as palaver_
-from palaver.recording.run_reader import RecordedFinding
+from palaver.recording.run_reader import RecordedFinding, RunError
 from palaver.recording.run_writer import record
 from palaver.replaying.live_replay import LiveTarget, recorded_script, replay_live
 from palaver.replaying.offline_replay import replay_offline
@@ -171,6 +171,18 @@ def test_a_finding_that_comes_sometimes_needs_some_of_several_tries(tmp_path: Pa
     small = shrink(story.run, finding, ShrinkLimits(needed=1, tries=3))
     assert small is not None
     assert [said.data for said in small.messages if said.is_ours] == [b"get a\n"]
+
+
+def test_a_run_that_cannot_be_written_is_told_before_anything_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story(tmp_path, SPEC, server("wrong"))
+    finding = story.finding(FindingKind.UNPARSEABLE)
+    (tmp_path / "run" / "run.sqlite").rename(tmp_path / "run.sqlite")
+    (tmp_path / "run" / "run.sqlite").mkdir()  # where nothing can be written
+    monkeypatch.setattr("palaver.replaying.shrinking.LiveTarget", None)
+    with pytest.raises(RunError, match="cannot write the run .*run: "):
+        shrink(story.run, finding)
 
 
 def test_shrinking_ends_at_its_limits(tmp_path: Path) -> None:
