@@ -258,9 +258,9 @@ def catalogue() -> Iterator[PlantedBug]:
             unguided: dict[str, Any] = {"sessions": bug.sessions, "guided": False, "timeout": seconds}
             at = server_at_port(f"{program.__name__}.py", bug.name, scheme=scheme)
             yield PlantedBug(f"{protocol} {bug.name}", bug.finding, protocol, unguided, at)
-    for protocol, bugs, program in (("tftp", tftp_bugs.BUGS, "tftp_bugs.py"), ("coap", coap_bugs.BUGS, "coap_bugs.py")):
-        for bug in bugs:
-            yield PlantedBug(f"{protocol} {bug.name}", bug.finding, protocol, _begun_anew(program, bug))
+    for protocol, program in (("tftp", tftp_bugs), ("coap", coap_bugs)):
+        for bug in program.BUGS:
+            yield PlantedBug(f"{protocol} {bug.name}", bug.finding, protocol, _begun_anew(program.__name__, bug))
     for bug in ftp_bugs.SERVERS:
         at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
         yield PlantedBug(f"ftp {bug.name}", bug.finding, "ftp", {"sessions": bug.sessions, **HASTE}, at)
@@ -288,7 +288,7 @@ def catalogue() -> Iterator[PlantedBug]:
 
 def _begun_anew(program: str, bug: Bug) -> dict[str, Any]:
     """The options for a server whose files or resources stay: a finding is that of one session if none are there."""
-    words = [sys.executable, "-S", str(HERE / program), bug.name]
+    words = [sys.executable, "-S", str(HERE / f"{program}.py"), bug.name]
     command = f"env PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)} {{port}}"
     options: dict[str, Any] = {"sessions": 3 * bug.sessions, "guided": False, "timeout": 1.0}
     return {**options, "target": command, "client": "udp:{port}", "restart": "session"}

@@ -146,3 +146,11 @@ def replay_live(
 
     target.hold(trial())
     return attempts
+
+
+def may_need_earlier_sessions(run: Run, finding: RecordedFinding) -> bool:
+    """Return True if sessions before that of a finding may have left something in the target that it needs."""
+    options = run.options
+    is_fresh = options.get("restart") == "session" or bool(options.get("reset"))
+    is_client = bool(options.get("server")) or bool(options.get("program"))
+    return finding.session > 1 and not is_fresh and not is_client
