@@ -268,3 +268,12 @@ def test_a_run_that_nobody_finishes_is_closed_at_the_end_of_the_program(monkeypa
     assert registered == [left.close]
     left.close()
     assert registered == []
+
+
+def test_a_campaign_that_is_closed_before_it_began_tells_its_readers_so() -> None:
+    seen: list[Event] = []
+    left = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=2)).attach(seen.append)
+    left.close()
+    left.close()
+    assert [type(event) for event in seen] == [CampaignStarted, CampaignEnded]
+    assert list(left) == []

@@ -43,6 +43,7 @@ import smtp_client_bugs
 import smtp_full_bugs
 import tftp_bugs
 import websocket_bugs
+from catalogue import Bug
 
 import palaver
 from palaver.recording.run_writer import record
@@ -154,7 +155,6 @@ SMALL_SERVERS = (
     ("mqtt", "tcp", 2.0, mqtt_bugs),
     ("modbus", "tcp", 1.0, modbus_bugs),
     ("ntp", "udp", 1.0, ntp_bugs),
-    ("coap", "udp", 1.0, coap_bugs),
     ("http", "tcp", 1.0, http_server_bugs),
     ("imap", "tcp", 2.0, imap_bugs),
     ("websocket", "tcp", 1.0, websocket_bugs),
@@ -258,13 +258,9 @@ def catalogue() -> Iterator[PlantedBug]:
             unguided: dict[str, Any] = {"sessions": bug.sessions, "guided": False, "timeout": seconds}
             at = server_at_port(f"{program.__name__}.py", bug.name, scheme=scheme)
             yield PlantedBug(f"{protocol} {bug.name}", bug.finding, protocol, unguided, at)
-    for bug in tftp_bugs.BUGS:
-        words = [sys.executable, "-S", str(HERE / "tftp_bugs.py"), bug.name]
-        command = f"env PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)} {{port}}"
-        # The files stay from session to session; a finding is that of one session if there are none at first.
-        anew: dict[str, Any] = {"sessions": 3 * bug.sessions, "guided": False, "timeout": 1.0}
-        anew |= {"target": command, "client": "udp:{port}", "restart": "session"}
-        yield PlantedBug(f"tftp {bug.name}", bug.finding, "tftp", anew)
+    for protocol, program in (("tftp", tftp_bugs), ("coap", coap_bugs)):
+        for bug in program.BUGS:
+            yield PlantedBug(f"{protocol} {bug.name}", bug.finding, protocol, _begun_anew(program.__name__, bug))
     for bug in ftp_bugs.SERVERS:
         at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
         yield PlantedBug(f"ftp {bug.name}", bug.finding, "ftp", {"sessions": bug.sessions, **HASTE}, at)
@@ -288,6 +284,14 @@ def catalogue() -> Iterator[PlantedBug]:
         anew = {"sessions": weak.sessions, "target": command, "restart": "session"}
         yield PlantedBug(f"llm {weak.name}", weak.finding, "llm", anew, key_to_the_model)
     yield from wrong_clients()
+
+
+def _begun_anew(program: str, bug: Bug) -> dict[str, Any]:
+    """The options for a server whose files or resources stay: a finding is that of one session if none are there."""
+    words = [sys.executable, "-S", str(HERE / f"{program}.py"), bug.name]
+    command = f"env PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)} {{port}}"
+    options: dict[str, Any] = {"sessions": 3 * bug.sessions, "guided": False, "timeout": 1.0}
+    return {**options, "target": command, "client": "udp:{port}", "restart": "session"}
 
 
 def wrong_clients() -> Iterator[PlantedBug]:

@@ -79,7 +79,15 @@ def test_a_run_that_is_still_written_is_not_pruned(palaver: Any) -> None:
         for given in ([], ["--dry-run"]):
             pruned = palaver("runs", "prune", "--in", "all", "--keep-last", "0", *given)
             assert (pruned.code, pruned.text) == (0, "kept all/now, which is still written\n")
-    assert (palaver.folder / "all" / "now" / "run.sqlite").exists()
+        assert (palaver.folder / "all" / "now" / "run.sqlite").exists()
+
+
+def test_a_campaign_that_is_closed_before_it_began_leaves_no_run(palaver: Any) -> None:
+    for _ in range(2):  # nor the lock of one
+        campaign = palaver_.talk(palaver_.loads(ECHO), program=["cat"], sessions=1)
+        record(campaign, palaver.folder / "all" / "now", {})
+        campaign.close()
+        assert not (palaver.folder / "all" / "now").exists()
 
 
 def test_runs_that_nobody_may_read_are_told(palaver: Any, talk: Any) -> None:

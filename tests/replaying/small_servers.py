@@ -71,6 +71,20 @@ class Sometimes(Server):
         return "perhaps\n" if self.is_wrong and line == "get a\n" else "ok\n"
 
 
+class Remembers(Server):
+    """Is wrong about a `get a` once anybody has said a `put a` and gone."""
+
+    has_gone = False
+
+    def greeting(self) -> str:
+        self.is_wrong = self.has_gone
+        return super().greeting()
+
+    def answer(self, line: str, earlier: list[str]) -> str:
+        self.has_gone = self.has_gone or line.startswith("put a ")
+        return "perhaps\n" if self.is_wrong and line == "get a\n" else "ok\n"
+
+
 def client() -> None:
     """Says something that is no note."""
     with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rw", newline="\n") as stream:
@@ -86,5 +100,6 @@ SERVERS = {
     "raises": Raises,
     "wrong": Wrong,
     "sometimes": Sometimes,
+    "remembers": Remembers,
 }
 client() if name == "client" else SERVERS[name]().run()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import palaver as palaver_
-from palaver.recording.run_reader import RecordedFinding
+from palaver.recording.run_reader import RecordedFinding, RunError
 from palaver.recording.run_writer import record
 from palaver.replaying.live_replay import LiveTarget, recorded_script, replay_live
 from palaver.replaying.offline_replay import replay_offline
@@ -114,6 +114,18 @@ def test_a_finding_that_does_not_come_again_is_not_made_small(palaver: Any) -> N
     assert replayed.text.endswith("not the same: no finding\nreproduced 0 of 1\n")
 
 
+def test_what_earlier_sessions_left_in_the_target_may_be_needed_and_that_is_told(palaver: Any) -> None:
+    palaver.write(spec_fan=SPEC)
+    how = ("--seed", "1", "-n", "30", "--until", "forever", "--target", server("remembers"))
+    assert palaver("talk", "spec.fan", *how, "--run", "kept").code == 1
+    told = "and may need what those before it left in the target: palaver talk with --restart session"
+    for command in (("replay", "kept", "1"), ("shrink", "kept", "1")):
+        again = palaver(*command)
+        assert (again.code, told in again.text) == (0, True)
+    assert told not in palaver("replay", "kept", "1", "--target", server("right")).text
+    assert palaver("talk", "spec.fan", *how, "--restart", "session", "--run", "alone").code == 0
+
+
 def test_a_finding_is_not_called_gone_if_nobody_answers(palaver: Any) -> None:
     palaver.write(spec_fan=SPEC)
     at_once = ("--wait-for-server", "0")
@@ -171,6 +183,18 @@ def test_a_finding_that_comes_sometimes_needs_some_of_several_tries(tmp_path: Pa
     small = shrink(story.run, finding, ShrinkLimits(needed=1, tries=3))
     assert small is not None
     assert [said.data for said in small.messages if said.is_ours] == [b"get a\n"]
+
+
+def test_a_run_that_cannot_be_written_is_told_before_anything_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story(tmp_path, SPEC, server("wrong"))
+    finding = story.finding(FindingKind.UNPARSEABLE)
+    (tmp_path / "run" / "run.sqlite").rename(tmp_path / "run.sqlite")
+    (tmp_path / "run" / "run.sqlite").mkdir()  # where nothing can be written
+    monkeypatch.setattr("palaver.replaying.shrinking.LiveTarget", None)
+    with pytest.raises(RunError, match=r"cannot write the run .*run: "):
+        shrink(story.run, finding)
 
 
 def test_shrinking_ends_at_its_limits(tmp_path: Path) -> None:

@@ -528,6 +528,36 @@ def test_a_field_of_text_in_a_binary_message_is_shown_as_text() -> None:
     assert any(row.endswith("<body>") for row in rows)  # too long for a number
 
 
+def test_many_long_patterns_that_were_expected_are_told_in_lines_that_can_be_read() -> None:
+    patterns = [f"({code}-[a-z]{{1,30}}\\n)*{code}( [a-z]{{1,30}}){{0,7}}\\n" for code in range(100, 112)]
+    answer = " | ".join(f'r"{each}" "{number}"' for number, each in enumerate(patterns))
+    driven = DrivenSession(
+        f'<start> ::= <Client:ask> <Server:answer>\n<ask> ::= "GET\\n"\n<answer> ::= {answer}\n'
+    ).open()
+    driven.talk()
+    driven.hear(b"ERROR\n")
+    finding = driven.session.findings[0]
+    lines = finding.show().splitlines()
+    assert max(map(len, lines)) <= 180
+    for each in patterns:
+        assert [line.count(f"r'{each}'") for line in lines if each in line and line.startswith(" ")] == [1]
+    assert f"expected r'{patterns[0]}' or 11 more, got " in finding.headline
+
+
+def test_names_that_were_expected_share_a_line() -> None:
+    answers = " | ".join(f"<Server:answer_{number}>" for number in range(20))
+    rules = "".join(f'<answer_{number}> ::= "{number}\\n"\n' for number in range(20))
+    driven = DrivenSession(
+        f'<start> ::= <Client:ask> <Server:greeting> ({answers})\n<ask> ::= "GET\\n"\n<greeting> ::= "HI\\n"\n{rules}'
+    ).open()
+    driven.talk()
+    driven.hear(b"HI\n")
+    driven.close()
+    shown = driven.session.findings[0].show().splitlines()
+    assert max(map(len, shown)) <= 120
+    assert all(f"<answer_{number}>" in "".join(shown) for number in range(20))
+
+
 def test_findings_after_requests_of_different_names_are_different() -> None:
     text = '<start> ::= <Client:ask> <Server:answer>\n<ask> ::= <get> | <put>\n<get> ::= "GET\\n"\n<put> ::= "PUT\\n"\n'
 

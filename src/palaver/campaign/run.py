@@ -120,7 +120,7 @@ class Campaign:
         self._stopped = ""  # why it is to stop, if somebody has said so
         self._ended: float | None = None
         self._covered = 0
-        self._events: Iterator[Event] | None = None
+        self._events: Generator[Event, None, None] | None = None
         self.sessions = SessionFactory(setup, timeouts, self._ends_at, wrong)
         self.make_session = self.sessions.make
         self._served = ServedSessions()  # by the system under test
@@ -133,8 +133,10 @@ class Campaign:
         return self
 
     def __iter__(self) -> Iterator[Event]:
-        if self._events is None:
-            self._events = self._run()
+        return self._begun()
+
+    def _begun(self) -> Generator[Event, None, None]:
+        self._events = self._events or self._run()
         return self._events
 
     def run(self) -> Self:
@@ -158,10 +160,8 @@ class Campaign:
     def close(self) -> None:
         """Stop where the campaign is, and close everything that it has opened."""
         if self._events is None:
-            self._events = iter(())
-            self._at_end()
-        elif hasattr(self._events, "close"):
-            self._events.close()
+            next(self._begun())  # readers see the beginning and the end, also if there is nothing between them
+        self._begun().close()
 
     def __enter__(self) -> Self:
         return self
@@ -213,7 +213,7 @@ class Campaign:
     def coverage(self) -> CoverageFigures:
         return coverage_of(self.guidance)
 
-    def _run(self) -> Iterator[Event]:
+    def _run(self) -> Generator[Event, None, None]:
         progress, events = self.progress, self._produce()
         atexit.register(self.close)  # who leaves in the middle leaves no system under test behind
         try:

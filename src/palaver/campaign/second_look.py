@@ -17,7 +17,15 @@ from palaver.campaign.session_factory import after_refusal, judged_without
 from palaver.campaign.target_findings import explained, heard_of, not_alive
 from palaver.lean_dataclasses import replace
 from palaver.session.engine import EndWatch, Session
-from palaver.session.findings import SHOWN_LATER, Finding, FindingKind, Fingerprint, Severity, problem_of
+from palaver.session.findings import (
+    SHOWN_LATER,
+    Finding,
+    FindingKind,
+    Fingerprint,
+    Severity,
+    is_seen_sooner,
+    problem_of,
+)
 from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, script_of
 
 if TYPE_CHECKING:
@@ -113,8 +121,11 @@ class SecondLook:
     @staticmethod
     def _has_come(finding: Finding, found: list[Finding]) -> bool:
         """Return True if a finding came again; also if nobody was there any more, who could have shown that."""
-        problem = _problem(finding)
-        return any(_problem(each) == problem or each.kind in _NOBODY_THERE for each in found)
+        problem, symbols = _problem(finding), [said.symbol for said in finding.messages]
+        return any(
+            _problem(each) == problem or each.kind in _NOBODY_THERE or is_seen_sooner(each, finding, symbols)
+            for each in found
+        )
 
     def _found_again(self, again: Session) -> list[Finding]:
         """The findings of a session that was tried alone, with those about the system under test."""

@@ -122,8 +122,8 @@ class FindingGroup:
     @property
     def expected(self) -> tuple[str, ...]:
         """The words that were expected where the conversation ends that is shown."""
-        words = self.first.expected
-        return words if self.shrinking is None or all(word in self._message for word in words) else ()
+        words, small = self.first.expected, self.shrinking
+        return words if small is None or all(word in small.explanation for word in words) else ()
 
     @property
     def offset(self) -> int | None:

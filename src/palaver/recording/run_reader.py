@@ -374,6 +374,15 @@ class Run:
         figures = (row["attempts"], row["reproduced"], row["of"], row["reason"], row["headline"], row["explanation"])
         return Shrinking(finding, messages, *figures, _column(row, "got") or b"", _column(row, "got_offset"))
 
+    def check_writable(self) -> None:
+        """Find out if something can be kept. :raises RunError: the run cannot be written"""
+        try:
+            with closing(connect(self.folder / FILE_NAME)) as file:
+                file.execute("BEGIN IMMEDIATE")
+                file.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise RunError(f"cannot write the run {self.folder}: {error}") from error
+
     def keep_shrinking(self, result: Shrinking, seconds: float) -> None:
         """Write a finding made small beside the original. :raises RunError: the run cannot be written"""
         figures = (result.attempts, result.reproduced, result.of, seconds, result.reason)

@@ -11,7 +11,7 @@ from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.live_replay import Script, script_from
 from palaver.replaying.replaying_limits import MAX_FINDINGS_TRIED_AGAIN
 from palaver.replaying.run_options import experience_of, shows_nobody_there
-from palaver.session.findings import SHOWN_LATER, Severity, problem_of
+from palaver.session.findings import SHOWN_LATER, Finding, Severity, is_seen_sooner, problem_of
 from palaver.session.strategy import ScriptedStrategy
 
 
@@ -42,7 +42,7 @@ class FindingsAgain:
         self._experience = experience_of(run, max((each.session for each in run.findings), default=0))
         self._session = 0
         self._tried: list[tuple[int, ScriptedStrategy]] = []  # the session of each, and the script
-        self._seen: set[tuple[int, tuple[object, ...]]] = set()  # the problems of each session
+        self._seen: list[tuple[tuple[object, ...], Finding]] = []  # with what tells one problem from another
         self._unanswered: set[int] = set()  # sessions in which nobody was there
 
     def begin(self, campaign: Campaign) -> None:
@@ -66,7 +66,7 @@ class FindingsAgain:
         elif isinstance(event, FindingReported):
             finding = event.finding
             ours = [said.data for said in finding.messages if said.is_ours]
-            self._seen.add((finding.session, problem_of(finding, ours)))
+            self._seen.append((problem_of(finding, ours), finding))
             if shows_nobody_there(finding):
                 self._unanswered.add(finding.session)
 
@@ -74,8 +74,10 @@ class FindingsAgain:
     def outcomes(self) -> list[tuple[RecordedFinding, AgainOutcome]]:
         """The result for each finding that was tried."""
         results = []
-        for (problem, (finding, _)), (session, strategy) in zip(self._problems, self._tried, strict=False):
-            if (session, problem) in self._seen:
+        for (problem, (finding, script)), (session, strategy) in zip(self._problems, self._tried, strict=False):
+            symbols = [line.symbol for line in script]
+            found = [each for each in self._seen if each[1].session == session]
+            if any(seen == problem or is_seen_sooner(now, finding, symbols) for seen, now in found):
                 results.append((finding, AgainOutcome.STILL_THERE))
             elif session in self._unanswered:
                 results.append((finding, AgainOutcome.NOBODY_THERE))

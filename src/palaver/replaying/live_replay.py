@@ -16,7 +16,15 @@ from palaver.lean_dataclasses import dataclass
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.replaying_limits import LEAK_SESSIONS
 from palaver.replaying.run_options import live_campaign, shows_nobody_there
-from palaver.session.findings import SHOWN_LATER, Finding, FindingKind, SessionMessage, is_same_problem
+from palaver.session.findings import (
+    SHOWN_LATER,
+    Finding,
+    FindingKind,
+    FoundProblem,
+    SessionMessage,
+    is_same_problem,
+    is_seen_sooner,
+)
 from palaver.session.strategy import ScriptedStrategy, ScriptLine
 
 Script: TypeAlias = tuple[ScriptLine, ...]
@@ -59,7 +67,9 @@ class LiveTarget:
     def __init__(self, run: Run, finding: RecordedFinding, spec: Spec | None = None, **options: Any) -> None:
         """`options` are those of `palaver.talk`; others are taken from the run."""
         said = run.messages(finding.session)[: finding.messages]
-        self._recorded, self._ours = finding, [each.data for each in said if each.is_ours]
+        # The finding, and others that are it, each with what we had said.
+        self._wanted: list[tuple[FoundProblem, list[bytes]]] = [(finding, [each.data for each in said if each.is_ours])]
+        self._symbols = [each.symbol for each in said]
         self.campaign: Campaign = live_campaign(run, finding, spec, **options)
         self._leaking = self._watched_target() if finding.kind is FindingKind.MEMORY else None
         self._listens = finding.kind in SHOWN_LATER
@@ -109,7 +119,12 @@ class LiveTarget:
 
     def _is_wanted(self, finding: Finding) -> bool:
         ours = [said.data for said in finding.messages if said.is_ours]
-        return is_same_problem(finding, ours, self._recorded, self._ours)
+        if any(is_same_problem(finding, ours, *wanted) for wanted in self._wanted):
+            return True
+        is_sooner = is_seen_sooner(finding, self._wanted[0][0], self._symbols)
+        if is_sooner:
+            self._wanted.append((finding, ours))
+        return is_sooner
 
     def _attempt(self, strategy: ScriptedStrategy) -> LiveAttempt:
         wanted = next((each for each in self._found if self._is_wanted(each)), None)
@@ -131,3 +146,11 @@ def replay_live(
 
     target.hold(trial())
     return attempts
+
+
+def may_need_earlier_sessions(run: Run, finding: RecordedFinding) -> bool:
+    """Return True if sessions before that of a finding may have left something in the target that it needs."""
+    options = run.options
+    is_fresh = options.get("restart") == "session" or bool(options.get("reset"))
+    is_client = bool(options.get("server")) or bool(options.get("program"))
+    return finding.session > 1 and not is_fresh and not is_client

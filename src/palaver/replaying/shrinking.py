@@ -349,6 +349,7 @@ def shrink(
     """
     began = monotonic()
     limits = limits or ShrinkLimits()
+    run.check_writable()
     # What was reached is tried once more when the time is over, but nobody is waited for without end.
     seconds = LAST_SHARE * limits.seconds
     target = LiveTarget(run, finding, **{"seconds": seconds, **options})

@@ -12,7 +12,12 @@ from palaver.printable import counted
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, exit_text, show_data
 from palaver.session.interface import Closed, Failed, FailureCause
 from palaver.session.message_text import offset_of
-from palaver.session.session_limits import MAX_BYTES_IN_HEADLINE, MAX_CAUSES, MAX_EXPECTED_IN_HEADLINE
+from palaver.session.session_limits import (
+    MAX_BYTES_IN_HEADLINE,
+    MAX_CAUSES,
+    MAX_EXPECTED_CHARACTERS_IN_HEADLINE,
+    MAX_EXPECTED_IN_HEADLINE,
+)
 from palaver.spec.ast import Constraint, Expression
 from palaver.spec.traversal import expressions_of, last_symbol
 from palaver.trees.node import Node
@@ -359,9 +364,16 @@ def _on(source: DataSource) -> str:
 
 
 def _short(expected: Sequence[str]) -> str:
-    """The first of the expected texts."""
-    more = f" or {len(expected) - MAX_EXPECTED_IN_HEADLINE} more" if len(expected) > MAX_EXPECTED_IN_HEADLINE else ""
-    return " or ".join(expected[:MAX_EXPECTED_IN_HEADLINE]) + more
+    """The first of the expected texts, as far as there is room for them in a line. All of them are told below it."""
+    shown: list[str] = []
+    room = MAX_EXPECTED_CHARACTERS_IN_HEADLINE
+    for text in expected[:MAX_EXPECTED_IN_HEADLINE]:
+        if shown and len(text) > room:
+            break
+        shown.append(text if len(text) <= room else f"{text[:room]} …")
+        room -= len(text)
+    more = len(expected) - len(shown)
+    return " or ".join(shown) + (f" or {more} more" if more else "")
 
 
 def _symbols(moves: Sequence[MessageType]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from palaver.session.message_text import is_binary, show_place
 from palaver.session.message_text import show_all as show_all
 from palaver.session.message_text import show_data as show_data
 from palaver.session.message_text import show_fields as show_fields
-from palaver.session.session_limits import MAX_SHOWN_MESSAGES, MAX_SHOWN_NAMES
+from palaver.session.session_limits import MAX_EXPECTED_CHARACTERS_IN_LINE, MAX_SHOWN_MESSAGES, MAX_SHOWN_NAMES
 from palaver.trees.node import Node
 
 
@@ -149,6 +149,18 @@ def problem_of(finding: FoundProblem, ours: Sequence[bytes], elsewhere: Sequence
     return (told_as.label, *rest, received)
 
 
+def is_seen_sooner(now: Finding, before: FoundProblem, symbols: Sequence[str]) -> bool:
+    """Return True if what came out of turn is only noticed earlier now, where the same is said.
+
+    With several connections, it may be noticed while messages go on with another one. Then the place is another, and
+    perhaps what came there first. `symbols` are those of the messages before the earlier finding.
+    """
+    if (now.kind, before.kind) != (FindingKind.UNEXPECTED,) * 2 or now.party != before.fingerprint.party:
+        return False
+    said = [each.symbol for each in now.messages]
+    return len(said) < len(symbols) and said == list(symbols[: len(said)])
+
+
 class AsideMessage(Protocol):
     """A message that may be no part of the dialogue, recorded or not."""
 
@@ -260,8 +272,7 @@ class Finding:
     @property
     def explanation(self) -> list[str]:
         """The data where it is wrong, and what was expected there, in lines."""
-        expected = [f"  expected {' or '.join(self.expected)}"] if self.expected else []
-        return [*self._offending_lines(), *expected]
+        return [*self._offending_lines(), *_expected_lines(self.expected)]
 
     def _offending_lines(self) -> list[str]:
         """The offending data, with a caret where it is wrong; the fields of a binary message beside its bytes."""
@@ -285,6 +296,17 @@ class Finding:
         names = " or ".join(self.symbols[:MAX_SHOWN_NAMES])
         more = len(self.symbols) - MAX_SHOWN_NAMES
         return f" of {names}{f' or {more} more' if more > 0 else ''}" if names else ""
+
+
+def _expected_lines(expected: Sequence[str]) -> list[str]:
+    """All that was expected, in as many lines as that takes; none is cut."""
+    lines: list[str] = []
+    for text in expected:
+        if lines and len(lines[-1]) + len(text) < MAX_EXPECTED_CHARACTERS_IN_LINE:
+            lines[-1] += f" or {text}"
+        else:
+            lines.append(f"{'        or' if lines else '  expected'} {text}")
+    return lines
 
 
 def said_lines(messages: Sequence[SessionMessage], indent: str = "  ") -> list[str]:

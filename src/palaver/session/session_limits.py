@@ -61,6 +61,9 @@ MAX_SHOWN_NAMES = 3
 # The first line of a finding shows so many bytes of what came, and so many of the texts that were expected.
 MAX_BYTES_IN_HEADLINE = 40
 MAX_EXPECTED_IN_HEADLINE = 3
+# So long are these texts together in the first line; and a line below it, where all of them are.
+MAX_EXPECTED_CHARACTERS_IN_HEADLINE = 80
+MAX_EXPECTED_CHARACTERS_IN_LINE = 100
 # The fingerprint of a finding has so many bytes of a line that was received, and so many of binary data: that which is
 # wrong. Those behind it are fields of their own.
 MAX_FINGERPRINT_BYTES = 40

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from palaver.cli.earlier_sessions import tell_what_may_be_missing
 from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.progress import ProgressLine
 from palaver.cli.signals import cause_of
@@ -73,7 +74,10 @@ def command(
             given = {"client": client, "server": server, "target": target, "seconds": seconds}
             place = {name: value for name, value in given.items() if value}
             script = _script(opened, finding, original)
-            return _live(_target(opened, finding, spec, place), script, times, seconds, verbose)
+            code = _live(_target(opened, finding, spec, place), script, times, seconds, verbose)
+            if code == 0 and not place.keys() & {"client", "server", "target"}:
+                tell_what_may_be_missing(opened, finding)
+            return code
     except RunError as error:
         raise click.UsageError(str(error)) from error
 

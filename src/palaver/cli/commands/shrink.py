@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from palaver.cli.earlier_sessions import tell_what_may_be_missing
 from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.progress import ProgressLine, shrinking_progress
 from palaver.cli.signals import cause_of
@@ -119,6 +120,8 @@ def _made_small(run: Run, finding: RecordedFinding, limits: ShrinkLimits, place:
         click.echo("not tried, as nobody answered")
         return WRONG_USE
     click.echo("the finding did not come again, so there is nothing to make small")
+    if not place:
+        tell_what_may_be_missing(run, finding)
     return 0
 
 
