@@ -194,6 +194,8 @@ def follow(mailbox, exchange):
         following.mistake = "expected something like " + repr(mailbox.answer(command))
     else:
         following.hear(command, answer)
+        if following.confuses_letters():
+            following.mistake = "letters that differ have the same unique id"
     return following
 
 def due(exchange, exchanges):
@@ -308,11 +310,8 @@ class Mailbox:
             return self.accepts_all(told, self.sizes, number) and (number > 0 or self.accepts_sizes(told))
         if name == b"UIDL":
             told = pairs(answer, number)
-            others = {self.ids[key] for key in self.ids if key not in dict(told)}
-            ids = [row[1] for row in told]
             is_ours = all(row[1] not in UNIQUE_IDS or UNIQUE_IDS.index(row[1]) + 1 == row[0] for row in told)
-            is_new = len(set(ids)) == len(ids) and not others & set(ids)
-            return is_ours and is_new and self.accepts_all(told, self.ids, number)
+            return (is_ours or is_our_client()) and self.accepts_all(told, self.ids, number)
         if name == b"RETR":
             return self.accepts_letter(number, text_of(answer))
         if name == b"TOP":
@@ -343,8 +342,16 @@ class Mailbox:
         gone = [self.sizes.get(each) for each in self.marked]
         return self.total is None or None in gone or sum(row[1] for row in told) == self.total - sum(gone)
 
+    def confuses_letters(self):
+        """Only copies of one letter may have the same unique id (RFC 1939, 7)."""
+        seen = {}
+        return any(self.differ(number, seen.setdefault(self.ids[number], number)) for number in self.ids)
+
+    def differ(self, *numbers):
+        return any(len({known[each] for each in numbers if each in known}) > 1 for known in (self.sizes, self.letters))
+
     def accepts_letter(self, number, letter):
-        if letter in LETTERS and LETTERS.index(letter) + 1 != number:
+        if letter in LETTERS and LETTERS.index(letter) + 1 != number and not is_our_client():
             return False
         tops = [command for command in self.tops if command[1] == number]
         return (
@@ -357,7 +364,8 @@ class Mailbox:
         if number in self.letters:
             return top == top_of(self.letters[number], lines)
         is_ours = [top_of(letter, lines) == top for letter in LETTERS]
-        return top_of(top, lines) == top and (not any(is_ours) or 0 < number <= len(LETTERS) and is_ours[number - 1])
+        is_fitting = not any(is_ours) or 0 < number <= len(LETTERS) and is_ours[number - 1] or is_our_client()
+        return top_of(top, lines) == top and is_fitting
 
     # What could be told instead.
 
