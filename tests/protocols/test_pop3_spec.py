@@ -53,7 +53,7 @@ def talk(palaver: Any, port: int, sessions: int, *options: str) -> Any:
 def test_the_spec_is_without_objections(palaver: Any) -> None:
     checked = palaver("check", "--strict", "--k", "5", str(SPEC))
     assert (checked.code, checked.said) == (0, "")
-    assert "1272 5-paths" in checked.text
+    assert "1278 5-paths" in checked.text
 
 
 def test_conversations_that_are_made_up_can_be_read_again(palaver: Any) -> None:

@@ -27,7 +27,7 @@ PASSWORD = "the_password"  # [parameter] its password
 <inquiry>       ::= <Client:capa> <Server:capa_answer>
 <too_early>     ::= (<Client:stat> | <Client:retr> | <Client:dele> | <Client:strange>) <Server:refused>
 <login>         ::= <Client:user> <Server:done> <Client:password> <admission>
-<admission>     ::= <Server:done> <visit> | <Server:busy> <leaving>
+<admission>     ::= <Server:admitted> <visit> | <Server:busy> <leaving>
 
 # A wrong name may be refused at once, or only together with its password.
 <failure>       ::= (<Client:wrong_user> (<Server:refused> | <Server:done> <Client:wrong_pass> <Server:refused>)
@@ -99,12 +99,13 @@ NO_COMMANDS = [b"XYZZY", b"EHLO", b"RETRO", b"STA", b"SEND", b"HELP"]
 # An answer begins with +OK or -ERR, in capitals. The words behind that are for people, and every server has its own.
 <greeting>      ::= "+OK" <text> <crlf>
 <done>          ::= "+OK" <text> <crlf>
+<admitted>      ::= "+OK" <text> <crlf>
 <bye>           ::= "+OK" <text> <crlf>
 <refused>       ::= "-ERR" <text> <crlf>
 <text>          ::= rb"( [^\r\n]{0,500})?" := random.choice([b"", b" very well", b" as you like it: 1 2 3", b" [x] <y>"])
 
-# Servers take their time to refuse a password, and more each time.
-MESSAGE_DEADLINES = {"<refused>": 40}
+# Servers take their time to refuse a password, and more each time. Dovecot then thinks about the right one, too.
+MESSAGE_DEADLINES = {"<refused>": 40, "<admitted>": 40, "<busy>": 40}
 
 # The right password may come while somebody else has the mailbox.
 <busy>          ::= "-ERR " <obstacle> <crlf>
