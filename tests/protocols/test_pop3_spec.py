@@ -68,6 +68,21 @@ def test_a_small_server_is_talked_to_without_findings(palaver: Any) -> None:
     assert talked.summary.endswith("no findings")
 
 
+def test_a_number_in_what_is_no_command_says_nothing_about_letters(palaver: Any, tmp_path: Path) -> None:
+    asks = tmp_path / "asks.fan"
+    begin = "<Server:greeting> <Client:user> <Server:done> <Client:password> <Server:admitted>"
+    asked = "<Client:strange> <Server:refused>", "<Client:top> <Server:top_answer>"
+    asks.write_text(
+        f"<start> ::= {begin} <asks> <leaving>\n<asks> ::= <exchange>{{2}}\n<exchange> ::= {' | '.join(asked)}\n"
+        "<strange> ::= 'HELP 1\\r\\n'\n<top> ::= 'TOP 1 0\\r\\n'\n"
+    )
+    with pop3.small() as server:
+        files = ("-f", str(SPEC), "-f", str(asks))
+        talked = palaver("talk", *files, "--client", str(server.port), "-n", "10", "--unguided", "--seed", "1")
+    assert talked.code == 0, talked.text
+    assert talked.summary.endswith("no findings")
+
+
 @needs_dovecot
 @pytest.mark.timeout(300)  # Dovecot thinks two seconds about a wrong password
 def test_dovecot_is_talked_to_without_findings(palaver: Any) -> None:

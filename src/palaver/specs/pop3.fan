@@ -261,6 +261,8 @@ class Mailbox:
         is_good = answer.startswith(b"+OK")
         if name == b"RSET":
             self.marked = set()
+        if name not in ABOUT_LETTERS:
+            return  # the numbers in it are those of no letters
         if name in OPTIONAL and is_good:
             self.known = self.known | {name} | announced(answer)
         if number and is_good:
