@@ -53,7 +53,7 @@ def talk(palaver: Any, port: int, sessions: int, *options: str) -> Any:
 def test_the_spec_is_without_objections(palaver: Any) -> None:
     checked = palaver("check", "--strict", "--k", "5", str(SPEC))
     assert (checked.code, checked.said) == (0, "")
-    assert "1272 5-paths" in checked.text
+    assert "1278 5-paths" in checked.text
 
 
 def test_conversations_that_are_made_up_can_be_read_again(palaver: Any) -> None:
@@ -64,6 +64,21 @@ def test_conversations_that_are_made_up_can_be_read_again(palaver: Any) -> None:
 def test_a_small_server_is_talked_to_without_findings(palaver: Any) -> None:
     with pop3.small() as server:
         talked = talk(palaver, server.port, 20)
+    assert talked.code == 0, talked.text
+    assert talked.summary.endswith("no findings")
+
+
+def test_a_number_in_what_is_no_command_says_nothing_about_letters(palaver: Any, tmp_path: Path) -> None:
+    asks = tmp_path / "asks.fan"
+    begin = "<Server:greeting> <Client:user> <Server:done> <Client:password> <Server:admitted>"
+    asked = "<Client:strange> <Server:refused>", "<Client:top> <Server:top_answer>"
+    asks.write_text(
+        f"<start> ::= {begin} <asks> <leaving>\n<asks> ::= <exchange>{{2}}\n<exchange> ::= {' | '.join(asked)}\n"
+        "<strange> ::= 'HELP 1\\r\\n'\n<top> ::= 'TOP 1 0\\r\\n'\n"
+    )
+    with pop3.small() as server:
+        files = ("-f", str(SPEC), "-f", str(asks))
+        talked = palaver("talk", *files, "--client", str(server.port), "-n", "10", "--unguided", "--seed", "1")
     assert talked.code == 0, talked.text
     assert talked.summary.endswith("no findings")
 

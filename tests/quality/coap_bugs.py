@@ -142,7 +142,7 @@ BUGS = (
     Bug("ResetsNothing", 5, "constraint violated"),
     Bug("AcknowledgesPings", 5, "unexpected response"),
     Bug("AnyVersion", 5, "out of turn"),
-    Bug("LongTokens", 10, "unexpected response"),
+    Bug("LongTokens", 20, "unexpected response"),
     Bug("NoPayload", 10, "unexpected response"),
     Bug("EmptyPayload", 2, "unexpected response"),
     Bug("AnyClass", 5, "unexpected response"),

@@ -65,7 +65,7 @@ MISTAKES = ["class 1", "class 6", "class 7", "long token", "full ping", "bare ma
 <response>      ::= <code> <message_id> <token> <response_options> <payload>?
 <code>          ::= rb"[\x41-\x5f\x80-\xbf]" := bytes([random.choice(CODES)])
 
-<ping>          ::= b"\x40\x00" <message_id>
+<ping>          ::= b"\x40\x00" <message_id> := b"\x40\x00" + ping_id()
 <ack>           ::= b"\x60\x00" <message_id>
 <thanks>        ::= b"\x60\x00" <message_id>
 <reset>         ::= b"\x70\x00" <message_id>
@@ -233,7 +233,7 @@ class Message:
         data = bytes(data)
         self.code = data[1]
         self.options, self.payload = decoded(data[4 + (data[0] & 15):])
-        self.path = b"/".join(self.values(PATH))
+        self.place = b"/".join(self.values(PATH))  # no `path`: conditions that ask for that have no state
 
     def values(self, number):
         return [value for each, value in self.options if each == number]
@@ -283,22 +283,24 @@ class Resources:
 
 def follow(resources, exchange):
     """What is known after an exchange, with what was wrong with it."""
-    messages = [(str(each.sender), bytes(each.msg)) for each in exchange.protocol_msgs()]
     following = copy.copy(resources)
-    following.ids = resources.ids | {message[2:4] for _, message in messages}
-    requests = [message for sender, message in messages if sender == "Client" and message[1] and message[0] >> 6 == 1]
-    answers = [message for sender, message in messages if sender == "Server" and message[1]]
+    following.ids = resources.ids | {bytes(each.msg)[2:4] for each in exchange.protocol_msgs()}
+    requests = said(exchange, "<con_request>", "<non_request>")
+    answers = said(exchange, "<ack_response>", "<con_response>", "<non_response>")
     if not answers or not is_our_client():
         return following
     following.contents, following.tags = dict(resources.contents), copy.deepcopy(resources.tags)
-    request, answer = Message(requests[-1]), Message(answers[-1])
-    following.last = request.path
+    request, answer = requests[-1], answers[-1]
+    following.last = request.place
     if answer.code not in (BAD_OPTION, NO_METHOD) and request.code in FOLLOW:
         FOLLOW[request.code](following, request, answer)
     return following
 
+def said(exchange, *symbols):
+    return [Message(each) for symbol in symbols for each in exchange.find_all_trees(symbol)]
+
 def got(resources, request, answer):
-    path, known = request.path, resources.contents.get(request.path, answer.payload)
+    path, known = request.place, resources.contents.get(request.place, answer.payload)
     if answer.code == CONTENT:
         if known is None:
             resources.mistake = "%r was deleted" % path
@@ -332,7 +334,7 @@ def missing(resources, path):
     resources.contents[path] = None
 
 def put(resources, request, answer):
-    path, known = request.path, resources.contents.get(request.path, "unknown")
+    path, known = request.place, resources.contents.get(request.place, "unknown")
     is_there = known is not None
     if answer.code == PRECONDITION and not is_there:
         resources.mistake = "%r is not there" % path
@@ -348,25 +350,29 @@ def put(resources, request, answer):
 
 def deleted(resources, request, answer):
     if answer.code == DELETED:
-        resources.contents[request.path] = None
+        resources.contents[request.place] = None
     elif answer.code == NOT_FOUND:
-        missing(resources, request.path)
-        resources.advice = resources.advice or "%r is not there" % request.path
+        missing(resources, request.place)
+        resources.advice = resources.advice or "%r is not there" % request.place
 
 def posted(resources, request, answer):
     """A resource decides itself what it does with that."""
     if answer.code in SUCCESSES[POST]:
-        resources.contents.pop(request.path, None)
+        resources.contents.pop(request.place, None)
 
 FOLLOW = {GET: got, POST: posted, PUT: put, DELETE: deleted}
 follow.state = Resources()
 
 def some_id():
-    """A number that this session has not used yet."""
-    free = u16(random.randrange(65536))
+    """A number that this session has not used yet: what has that of an earlier message is taken for its copy (4.4)."""
+    free = u16(random.randrange(32768))
     while free in follow.state.ids:
-        free = u16(random.randrange(65536))
+        free = u16(random.randrange(32768))
     return free
+
+def ping_id():
+    """A number that is none of those above."""
+    return u16(random.randrange(32768, 65536))
 
 # What is wrong before and behind the number of a message: codes of reserved classes, a token of more than 8 bytes, an
 # empty message that is not empty, a marker without a payload, numbers that are reserved, and an option that is cut off.

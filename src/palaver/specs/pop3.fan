@@ -27,7 +27,7 @@ PASSWORD = "the_password"  # [parameter] its password
 <inquiry>       ::= <Client:capa> <Server:capa_answer>
 <too_early>     ::= (<Client:stat> | <Client:retr> | <Client:dele> | <Client:strange>) <Server:refused>
 <login>         ::= <Client:user> <Server:done> <Client:password> <admission>
-<admission>     ::= <Server:done> <visit> | <Server:busy> <leaving>
+<admission>     ::= <Server:admitted> <visit> | <Server:busy> <leaving>
 
 # A wrong name may be refused at once, or only together with its password.
 <failure>       ::= (<Client:wrong_user> (<Server:refused> | <Server:done> <Client:wrong_pass> <Server:refused>)
@@ -99,12 +99,13 @@ NO_COMMANDS = [b"XYZZY", b"EHLO", b"RETRO", b"STA", b"SEND", b"HELP"]
 # An answer begins with +OK or -ERR, in capitals. The words behind that are for people, and every server has its own.
 <greeting>      ::= "+OK" <text> <crlf>
 <done>          ::= "+OK" <text> <crlf>
+<admitted>      ::= "+OK" <text> <crlf>
 <bye>           ::= "+OK" <text> <crlf>
 <refused>       ::= "-ERR" <text> <crlf>
 <text>          ::= rb"( [^\r\n]{0,500})?" := random.choice([b"", b" very well", b" as you like it: 1 2 3", b" [x] <y>"])
 
-# Servers take their time to refuse a password, and more each time.
-MESSAGE_DEADLINES = {"<refused>": 40}
+# Servers take their time to refuse a password, and more each time. Dovecot then thinks about the right one, too.
+MESSAGE_DEADLINES = {"<refused>": 40, "<admitted>": 40, "<busy>": 40}
 
 # The right password may come while somebody else has the mailbox.
 <busy>          ::= "-ERR " <obstacle> <crlf>
@@ -194,6 +195,8 @@ def follow(mailbox, exchange):
         following.mistake = "expected something like " + repr(mailbox.answer(command))
     else:
         following.hear(command, answer)
+        if following.confuses_letters():
+            following.mistake = "letters that differ have the same unique id"
     return following
 
 def due(exchange, exchanges):
@@ -258,6 +261,8 @@ class Mailbox:
         is_good = answer.startswith(b"+OK")
         if name == b"RSET":
             self.marked = set()
+        if name not in ABOUT_LETTERS:
+            return  # the numbers in it are those of no letters
         if name in OPTIONAL and is_good:
             self.known = self.known | {name} | announced(answer)
         if number and is_good:
@@ -308,11 +313,8 @@ class Mailbox:
             return self.accepts_all(told, self.sizes, number) and (number > 0 or self.accepts_sizes(told))
         if name == b"UIDL":
             told = pairs(answer, number)
-            others = {self.ids[key] for key in self.ids if key not in dict(told)}
-            ids = [row[1] for row in told]
             is_ours = all(row[1] not in UNIQUE_IDS or UNIQUE_IDS.index(row[1]) + 1 == row[0] for row in told)
-            is_new = len(set(ids)) == len(ids) and not others & set(ids)
-            return is_ours and is_new and self.accepts_all(told, self.ids, number)
+            return (is_ours or is_our_client()) and self.accepts_all(told, self.ids, number)
         if name == b"RETR":
             return self.accepts_letter(number, text_of(answer))
         if name == b"TOP":
@@ -343,8 +345,16 @@ class Mailbox:
         gone = [self.sizes.get(each) for each in self.marked]
         return self.total is None or None in gone or sum(row[1] for row in told) == self.total - sum(gone)
 
+    def confuses_letters(self):
+        """Only copies of one letter may have the same unique id (RFC 1939, 7)."""
+        seen = {}
+        return any(self.differ(number, seen.setdefault(self.ids[number], number)) for number in self.ids)
+
+    def differ(self, *numbers):
+        return any(len({known[each] for each in numbers if each in known}) > 1 for known in (self.sizes, self.letters))
+
     def accepts_letter(self, number, letter):
-        if letter in LETTERS and LETTERS.index(letter) + 1 != number:
+        if letter in LETTERS and LETTERS.index(letter) + 1 != number and not is_our_client():
             return False
         tops = [command for command in self.tops if command[1] == number]
         return (
@@ -357,7 +367,8 @@ class Mailbox:
         if number in self.letters:
             return top == top_of(self.letters[number], lines)
         is_ours = [top_of(letter, lines) == top for letter in LETTERS]
-        return top_of(top, lines) == top and (not any(is_ours) or 0 < number <= len(LETTERS) and is_ours[number - 1])
+        is_fitting = not any(is_ours) or 0 < number <= len(LETTERS) and is_ours[number - 1] or is_our_client()
+        return top_of(top, lines) == top and is_fitting
 
     # What could be told instead.
 

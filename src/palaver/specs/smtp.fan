@@ -22,7 +22,7 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 
 # --- The session ------------------------------------------------------------------------------------------------------
 
-<start>           ::= <Server:greeting> <too_early>? <hello>
+<start>           ::= <Server:greeting> <too_early>? <hello> | <turned_away>
 <too_early>       ::= <Client:mail> (<Server:out_of_order> | <Server:mail_before_hello>)
 
 # HELO is the hello of old. It knows no extensions, so there is no login.
@@ -32,7 +32,7 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 
 # Nobody has logged in yet. An attempt to log in may turn out well or not: who has named the right user may still give
 # the wrong password. So after AUTH several rules are followed at once, and what is said next decides between them.
-<guest>           ::= <attempt> | <farewell>
+<guest>           ::= <attempt> | <put_off> <guest> | <farewell> | <sent_away> | <locked_out>
 <attempt>         ::= <login_good> <member> | (<login_bad> | <login_ended> | <not_allowed>) <guest>
 <login_good>      ::= <Client:auth> <Server:prompt> <Client:user> <Server:prompt> <Client:password> <Server:logged_in>
 <login_bad>       ::= <Client:auth> <Server:prompt> <wrong_account> <Server:login_failed>
@@ -46,10 +46,10 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 <pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:verified>
 
 # First the envelope, then the message. RSET drops the envelope.
-<transaction>     ::= <Client:mail> <Server:ok> <not_now>? (<Client:rcpt> <Server:ok> <addressed> | <reset>)
+<transaction>     ::= <Client:mail> <Server:ok> <not_now>? (<Client:rcpt> <Server:recipient_ok> <addressed> | <reset>)
 <not_now>         ::= <Client:data> <Server:out_of_order> | <Client:bad_rcpt> <Server:refused>
 <addressed>       ::= <bystander>* <delivery> | <reset>
-<bystander>       ::= <Client:copy> <Server:ok>
+<bystander>       ::= <Client:copy> <Server:recipient_ok>
 <delivery>        ::= <Client:data> <Server:go_ahead> <Client:message> <Server:ok>
 <reset>           ::= <Client:rset> <Server:ok>
 
@@ -87,6 +87,16 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 <unheeded>        ::= <Client:mail> | <Client:noop> | <Client:rcpt> | <Client:data> | <Client:auth> | <Client:help> | <Client:vrfy>
 <closing>         ::= r"(421-[\t -~]*\r\n)*421( [\t -~]*)?" "\r\n"
 <connection_ended> ::= ""
+
+# [note] RFC 5321 (3.1, 3.8): the server has no service, or no time, for us
+<turned_away>     ::= <Server:no_service> (<Client:quit> <Server:bye>?)? <Server:connection_ended>
+<no_service>      ::= r"((421|554)-[\t -~]*\r\n)*(421|554)( [\t -~]*)?" "\r\n"
+
+# [note] RFC 5321 (3.8): the server ends the session of who has not logged in
+<sent_away>       ::= (<Client:mail> | <Client:auth>) <Server:closing> <Server:connection_ended>
+
+# [note] RFC 5321 (3.8): the server ends the session of who cannot log in
+<locked_out>      ::= <Client:auth> <Server:prompt> <wrong_account> <Server:closing> <Server:connection_ended>
 
 
 # --- What the client says ---------------------------------------------------------------------------------------------
@@ -134,22 +144,26 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 <logged_in>       ::= r"(235-[\t -~]*\r\n)*235( [\t -~]*)?" "\r\n"
 <cancelled>       ::= r"(501-[\t -~]*\r\n)*501( [\t -~]*)?" "\r\n"
 <ok>              ::= r"(250-[\t -~]*\r\n)*250( [\t -~]*)?" "\r\n"
+<recipient_ok>    ::= r"(25[0-2]-[\t -~]*\r\n)*25[0-2]( [\t -~]*)?" "\r\n"
 <go_ahead>        ::= r"(354-[\t -~]*\r\n)*354( [\t -~]*)?" "\r\n"
 <bye>             ::= r"(221-[\t -~]*\r\n)*221( [\t -~]*)?" "\r\n"
 
-# When something is wrong, servers differ in the code. RFC 5321 (4.3.2) and 4954 (6) tell which there are.
-# Where a login needs encryption, it is refused with 538 even if it was never offered.
-<out_of_order>    ::= r"(5(03|38)-[\t -~]*\r\n)*5(03|38)( [\t -~]*)?|(554-[\t -~]*\r\n)*554( [\t -~]*)?" "\r\n"
-<login_failed>    ::= r"(454-[\t -~]*\r\n)*454( [\t -~]*)?|(5[0-9]{2}-[\t -~]*\r\n)*5[0-9]{2}( [\t -~]*)?" "\r\n"
-<login_needed>    ::= r"(5(30|50|54)-[\t -~]*\r\n)*5(30|50|54)( [\t -~]*)?" "\r\n"
+# When something is wrong, servers differ in the code. RFC 5321 (4.3.2) and 4954 (6) tell which there are: who has not
+# logged in may get 530 for all that needs it, and where a login needs encryption, it is refused with 538 even if it was
+# never offered. That a login is missing should be told by 530, and need not (4954, 6).
+<out_of_order>    ::= r"(5(03|30|38|54)-[\t -~]*\r\n)*5(03|30|38|54)( [\t -~]*)?" "\r\n"
+<login_failed>    ::= r"(4[03-9][0-9]-[\t -~]*\r\n)*4[03-9][0-9]( [\t -~]*)?|(5[0-9]{2}-[\t -~]*\r\n)*5[0-9]{2}( [\t -~]*)?" "\r\n"
+<login_needed>    ::= r"(5(03|[35][0-9])-[\t -~]*\r\n)*5(03|[35][0-9])( [\t -~]*)?" "\r\n"
 <refused>         ::= r"(5[0-9]{2}-[\t -~]*\r\n)*5[0-9]{2}( [\t -~]*)?" "\r\n"
 <rejection>       ::= r"([45][0-9]{2}-[\t -~]*\r\n)*[45][0-9]{2}( [\t -~]*)?" "\r\n"
 
 # No server has to give help, or to tell which names there are (RFC 5321, 3.5.3 and 4.5.1).
 <advice>          ::= (
-    r"(21[14]-[\t -~]*\r\n)*21[14]( [\t -~]*)?|(250-[\t -~]*\r\n)*250( [\t -~]*)?|50[024]( [\t -~]*)?" "\r\n"
+    r"(21[14]-[\t -~]*\r\n)*21[14]( [\t -~]*)?|((250|50[0-4]|530)-[\t -~]*\r\n)*(250|50[0-4]|530)( [\t -~]*)?" "\r\n"
 )
-<verified>        ::= r"(25[0-2]-[\t -~]*\r\n)*25[0-2]( [\t -~]*)?|5(0[0-4]|5[0-4])( [\t -~]*)?" "\r\n"
+<verified>        ::= (
+    r"(25[0-2]-[\t -~]*\r\n)*25[0-2]( [\t -~]*)?|((45[0-4]|50[0-4]|530|55[0-5])-[\t -~]*\r\n)*(45[0-4]|50[0-4]|530|55[0-5])( [\t -~]*)?" "\r\n"
+)
 
 # After EHLO each line tells of an extension, in any order. One of them is the login that the rules above need.
 <features>        ::= "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <login_offer>

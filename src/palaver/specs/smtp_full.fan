@@ -13,10 +13,10 @@ include('smtp_starttls.fan')
 #
 # One rule is one state. It lists what may be said any number of times, and then what leads on.
 
-<start>           ::= <Server:greeting> <stranger>
+<start>           ::= <Server:greeting> <stranger> | <turned_away>
 
 # Nobody has said hello. What needs a hello is refused.
-<stranger>        ::= (<too_early> | <early_login> | <early_reset> | <idle> | <slip>)* <hello>
+<stranger>        ::= (<too_early> | <early_login> | <early_reset> | <idle> | <slip>)* (<hello> | <sent_away>)
 <hello>           ::= <Client:ehlo> <known> | <Client:helo> <Server:welcome> <old_style>
 <too_early>       ::= <Client:mail> (<Server:out_of_order> | <Server:mail_before_hello> <reset>)
 <early_login>     ::= (<Client:auth> | <Client:rcpt> | <Client:data>) <Server:not_yet> | <Client:auth> <login_before_hello>
@@ -25,21 +25,21 @@ include('smtp_starttls.fan')
 
 # Without extensions nobody logs in, and nobody encrypts. Whether mail is taken depends on the server.
 <old_style>       ::= (<no_login> | <mail_in_old_style> | <idle> | <free_reset> | <slip>)* <after_old_style>
-<after_old_style> ::= <Client:ehlo> <known> | <Client:ehlo> <Server:greeted_already> <farewell> | <farewell>
+<after_old_style> ::= <Client:ehlo> <known> | <Client:ehlo> <Server:greeted_already> <farewell> | <farewell> | <sent_away>
 <mail_in_old_style> ::= <Client:mail> (<Server:login_needed> | <Server:ok> <reset>)
 
 # Three kinds of servers: those that want to be encrypted before a login, those that offer one, those that need none.
 <known>           ::= <Server:tls_features> <in_clear> | <Server:features> <guest> | <Server:other_features> <member_or_not>
-<in_clear>        ::= (<no_login> | <mail_in_clear> | <idle> | <free_reset> | <slip> | <no_tls>)* (<encryption> <in_secret> | <farewell>)
+<in_clear>        ::= (<no_login> | <mail_in_clear> | <idle> | <free_reset> | <slip> | <no_tls>)* (<encryption> <in_secret> | <farewell> | <sent_away>)
 <mail_in_clear>   ::= <Client:mail> (<Server:login_needed> | <Server:ok> <reset>)
 
 # What was said in clear may have been said by anybody, so it is forgotten, and they say hello again.
 <in_secret>       ::= (<too_early> | <early_reset> | <idle> | <slip>)* <Client:ehlo> <known_in_secret>
 <known_in_secret> ::= <Server:secret_features> <secret_guest> | <Server:plain_features> <member_or_not>
 
-<guest>           ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip> | <no_tls>)* (<login> <member> | <to_secret> | <farewell>)
+<guest>           ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip> | <no_tls>)* (<login> <member> | <to_secret> | <farewell> | <sent_away> | <locked_out>)
 <to_secret>       ::= <encryption> <in_secret>
-<secret_guest>    ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip>)* (<login> <member> | <farewell>)
+<secret_guest>    ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip>)* (<login> <member> | <farewell> | <sent_away> | <locked_out>)
 
 <member_or_not>   ::= <member> | <Client:mail> <Server:kept_out> <farewell>
 # [note] RFC 4954 (6): the server wants a login, and offers none that is known here
@@ -48,7 +48,12 @@ include('smtp_starttls.fan')
 <member>          ::= (<about_mail> | <disorder> | <idle> | <free_reset> | <slip> | <mail_slip> | <new_hello> | <put_off>)* <leaving>
 <about_mail>      ::= <transaction> | <odd_transaction>
 <leaving>         ::= <farewell> | <shut_down> | <Client:odd_quit> (<Server:not_understood> <farewell> | <Server:bye>)
-<disorder>        ::= (<Client:rcpt> | <Client:data> | <Client:auth>) <Server:out_of_order>
+<disorder>        ::= (<Client:rcpt> | <Client:data>) <Server:out_of_order> | <Client:auth> (<Server:out_of_order> | <Server:not_offered>)
+
+# Who has logged in is told 503 (RFC 4954, 4). Where nobody can, AUTH may be no command, or one that is not for this
+# connection.
+<not_offered>     ::= r"((454|50[0-4]|53[0-9]|55[0-4])-[\t -~]*\r\n)*(454|50[0-4]|53[0-9]|55[0-4])( [\t -~]*)?" "\r\n"
+where len(*<disorder>.<not_offered>) == 0 or len(*<logged_in>) == 0
 
 # Whoever says hello again forgets the envelope, and stays logged in.
 <new_hello>       ::= (
@@ -68,15 +73,13 @@ include('smtp_starttls.fan')
 <odd_starttls>    ::= "STARTTLS now\r\n"
 <tls_refused>     ::= r"(454-[\t -~]*\r\n)*454( [\t -~]*)?|(5[0-9]{2}-[\t -~]*\r\n)*5[0-9]{2}( [\t -~]*)?" "\r\n"
 
-<tls_features>    ::= "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <tls_offer> (
-    r"(250-[A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n)*250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*" "\r\n"
-)
+<tls_features>    ::= "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <tls_offer>
 <secret_features> ::= <features>
 <plain_features>  ::= <other_features>
 <any_features>    ::= "250-" <host> r"( [\t -~]*)?\r\n(250-[A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n)*250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*" "\r\n" | "250 " <host> r"( [\t -~]*)?" "\r\n"
 
 where forall <f> in <tls_features>: " LOGIN" not in str(<f>).upper()
-where forall <f> in <other_features>: "250-STARTTLS" not in str(<f>).upper()
+where forall <f> in <other_features>: "STARTTLS" not in str(<f>).upper()
 # RFC 3207 (4.2): who is encrypted is not offered encryption.
 where forall <f> in <secret_features>: "STARTTLS" not in str(<f>).upper()
 where forall <f> in <plain_features>: "STARTTLS" not in str(<f>).upper()
@@ -124,7 +127,7 @@ where <greeting>..<host> == <any_features>.<host>
 <no_base64>       ::= <odd_base64> "\r\n"
 <odd_base64>      ::= "%%%" | "a" | "YQ==YQ==" | "YQ"
 <wrong_auth>      ::= "AUTH" ("" | " XYZZY" | " LOGIN a b" | " LOGIN %" | " PLAIN YQ== YQ==") "\r\n"
-<no_mechanism>    ::= r"(50[0-4]-[\t -~]*\r\n)*50[0-4]( [\t -~]*)?|53[48]( [\t -~]*)?" "\r\n"
+<no_mechanism>    ::= <not_offered>
 
 # A name to act for, which may be missing, the name of the user, and the password, with a NUL between them (RFC 4616, 2).
 <plain_base64>    ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<plain_text>)
@@ -157,12 +160,8 @@ where <greeting>..<host> == <any_features>.<host>
 <topic>           ::= "MAIL" | "rcpt" | "EHLO" | "STARTTLS" | "EXPN" | "XYZZY"
 <vrfy>            ::= "VRFY " ("<" <address> ">" | <address> | <name> | <odd_path> | "<") "\r\n"
 <expn>            ::= "EXPN " <name> "\r\n"
-<advice>          ::= (
-    r"(21[14]-[\t -~]*\r\n)*21[14]( [\t -~]*)?|(250-[\t -~]*\r\n)*250( [\t -~]*)?|5(0[0-4]|30)( [\t -~]*)?" "\r\n"
-)
-<verified>        ::= r"(25[0-2]-[\t -~]*\r\n)*25[0-2]( [\t -~]*)?|((45[0-4]|50[0-4]|530|55[0-5])-[\t -~]*\r\n)*(45[0-4]|50[0-4]|530|55[0-5])( [\t -~]*)?" "\r\n"
 
-<not_yet>         ::= r"(50[0-3]-[\t -~]*\r\n)*50[0-3]( [\t -~]*)?|5(30|38|50|54)( [\t -~]*)?" "\r\n"
+<not_yet>         ::= r"((50[0-4]|53[0-9]|55[0-4])-[\t -~]*\r\n)*(50[0-4]|53[0-9]|55[0-4])( [\t -~]*)?" "\r\n"
 
 # What is no command, or has too few or too many words. It changes nothing.
 <slip>            ::= <Client:unknown> <Server:not_understood> | <Client:odd_line> <Server:understood_or_not>
@@ -181,7 +180,7 @@ where <greeting>..<host> == <any_features>.<host>
 # --- Envelopes --------------------------------------------------------------------------------------------------------
 
 # In a transaction, there is no other one, and nothing without recipients.
-<transaction>     ::= <Client:mail> <Server:ok> <not_now>* (<Client:rcpt> <Server:ok> <addressed> | <reset>)
+<transaction>     ::= <Client:mail> <Server:ok> <not_now>* (<Client:rcpt> <Server:recipient_ok> <addressed> | <reset>)
 <not_now>         ::= <Client:data> <Server:out_of_order> | <Client:nested_mail> <Server:out_of_order> | <Client:noop> <Server:ok>
 <nested_mail>     ::= "MAIL FROM:<" <address> ">\r\n"
 <addressed>       ::= (<bystander> | <Client:noop> <Server:ok>)* (<delivery> | <reset>)
@@ -203,7 +202,6 @@ where <greeting>..<host> == <any_features>.<host>
 <taken_anyway>    ::= r"(25[0-2]-[\t -~]*\r\n)*25[0-2]( [\t -~]*)?" "\r\n"
 # [note] RFC 5321 (4.5.3.1): the server does not take every letter
 <letter_refused>  ::= <rejection>
-<recipient_ok>    ::= r"(25[0-2]-[\t -~]*\r\n)*25[0-2]( [\t -~]*)?" "\r\n"
 
 <mail>            ::= r"(?ai:MAIL FROM:)" "<" <address> ">\r\n"
 <odd_mail>        ::= "MAIL FROM:" ("<" <address> ">" <mail_parameter>{1,2} | ("<>" | "<" <odd_path> ">") <mail_parameter>?) "\r\n"

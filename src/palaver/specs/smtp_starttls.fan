@@ -16,11 +16,11 @@ include('smtp.fan')
 
 <starttls>        ::= "STARTTLS\r\n"
 <tls_ready>       ::= r"(220-[\t -~]*\r\n)*220( [\t -~]*)?" "\r\n"
-<tls_features>    ::= (
-    "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <tls_offer> <extension>*
-    r"250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n"
+<tls_features>    ::= "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <tls_offer>
+<tls_offer>       ::= (
+    r"250-STARTTLS\r\n(250-[A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n)*250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*|250 STARTTLS"
+    "\r\n"
 )
-<tls_offer>       ::= "250-STARTTLS\r\n"
 
 where <greeting>..<host> == <tls_features>.<host>
 
