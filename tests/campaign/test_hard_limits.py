@@ -65,6 +65,16 @@ def test_a_session_that_takes_too_long_is_inconclusive_and_the_next_one_follows(
     assert [each.option for each in campaign.progress.cut_off] == ["--session-time 0.3"] * 2
 
 
+def test_a_session_is_cut_in_a_handshake_that_does_not_go_on() -> None:
+    spec = palaver.loads("<start> ::= <Client:Server:ask>\n<ask> ::= 'ask'\n")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tls:{silent.getsockname()[1]}"
+        campaign = palaver.talk(spec, client=address, seed=1, sessions=1, timeout=60, session_time=0.3)
+        assert took(campaign) < 0.3 + 2.0
+    assert campaign.verdict is Verdict.INCONCLUSIVE
+    assert [each.option for each in campaign.progress.cut_off] == ["--session-time 0.3"]
+
+
 def test_python_of_a_spec_that_never_ends_is_interrupted_and_named(palaver: Any, spec: Any) -> None:
     file = spec(ECHO.replace("*", "+") + ENDLESS_PYTHON)
     talked = palaver("talk", "-f", file, "--time", "2", "--seed", "1", *CAT)

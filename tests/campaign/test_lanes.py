@@ -101,11 +101,13 @@ def shopping(
     *,
     spec_of: Callable[[Shops], str] = lambda _shops: SHOP,
     is_guided: bool = True,
+    timeout: float = 5.0,
 ) -> Campaign:
     setup = setup_of(SHOP)
     guidance = Guidance(setup, RandomSource(1), k=4)
     guidance.make_lanes(jobs)
-    return Campaign(setup, guidance, 1, Timeouts(), budget or Budget(), Shops(spec_of), is_guided=is_guided, trace=True)
+    timeouts = Timeouts(timeout)
+    return Campaign(setup, guidance, 1, timeouts, budget or Budget(), Shops(spec_of), is_guided=is_guided, trace=True)
 
 
 def covered_after(run: Campaign) -> tuple[float, int]:
@@ -179,6 +181,20 @@ def test_what_only_comes_while_others_go_on_is_a_note() -> None:
     assert together
     assert all(finding.severity is Severity.NOTE for finding in run.findings)
     assert run.verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(3.0, "and there was no time to try it once more"), (5.0, "the same when it was tried once more")],
+)
+def test_a_silence_that_the_end_of_the_run_keeps_from_being_tried_again_is_not_said_to_be_the_same(
+    seconds: float, told: str
+) -> None:
+    waits = SHOP.replace("<Client:hello> <Server:welcome>", "<Client:hello> <Client:hello> <Server:welcome>")
+    run = shopping(1, Budget(Until.FOREVER, seconds=seconds, sessions=1), spec_of=lambda _shops: waits, timeout=2.0)
+    (finding,) = run.run().findings
+    assert (finding.kind, finding.severity) == (FindingKind.SILENCE, Severity.VIOLATION)
+    assert finding.message.endswith(f"({told})")
 
 
 def test_what_comes_once_from_a_server_that_other_workers_share_is_a_note() -> None:

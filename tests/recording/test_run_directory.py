@@ -26,6 +26,7 @@ from palaver.recording.showing import conversations, shown_lines
 from palaver.session.interface import (
     Close,
     Closed,
+    Connected,
     Failed,
     Finish,
     Listening,
@@ -332,6 +333,7 @@ WIRE: list[WireEvent] = [
     Closed(3.0, "In", None, -11),
     Closed(3.0, "Client", "reset"),
     Failed(3.0, "Client", "refused", "nobody is there"),
+    Connected(2.5, "Client"),
     Secured(3.0, "Client"),
     TimePassed(1 / 3),
     Open("Client", Address("tcp", "localhost", 25), "connect"),

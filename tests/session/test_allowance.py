@@ -9,7 +9,7 @@ from palaver.random_source import RandomSource
 from palaver.session.allowance import SessionAllowance
 from palaver.session.engine import Session, Timeouts
 from palaver.session.findings import FindingKind, Verdict
-from palaver.session.interface import Close, Opened, Received, TimePassed
+from palaver.session.interface import Close, Connected, Opened, Received, TimePassed
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import RandomStrategy
 
@@ -76,6 +76,13 @@ def test_the_time_of_a_session_begins_with_its_first_connection() -> None:
     driven.open()
     assert not driven.session.is_over
     assert driven.session.ends_at == 609.0
+
+
+def test_a_handshake_counts_as_the_first_connection() -> None:
+    driven = DrivenSession(session=10.0)
+    driven.session.handle(TimePassed(2.0))
+    driven.session.handle(Connected(3.0, "Client"))
+    assert driven.session.ends_at == 13.0
 
 
 def test_a_client_is_not_waited_for_without_end() -> None:

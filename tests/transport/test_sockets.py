@@ -419,6 +419,19 @@ def test_a_datagram_may_come_between_two_sessions(loop: SelectorEventLoop) -> No
     assert recorder.wait_for(Received, "server").data == b"early"
 
 
+def test_datagrams_of_a_client_that_has_ended_can_be_forgotten(loop: SelectorEventLoop) -> None:
+    recorder = datagrams(loop)
+    address = Address("udp", "127.0.0.1", loop.port_of("server"))
+    loop.carry_out([Open("other", address, "connect"), Send("client", b"a"), Send("other", b"set aside")])
+    assert recorder.wait_for(Received, "server").data == b"a"
+    loop.carry_out([Send("client", b"b")])
+    assert recorder.wait_for(Received, "server").data == b"b"
+    loop.carry_out([Send("other", b"not read yet"), Close("server")])
+    loop.forget_queued()
+    loop.carry_out([Open("server", Address("udp", "127.0.0.1"), "listen"), Send("other", b"new")])
+    assert recorder.wait_for(Received, "server").data == b"new"
+
+
 def test_it_is_known_who_listens_at_a_path(tmp_path: Path) -> None:
     place = Address("unix", path=str(tmp_path / "socket"))
     assert UNIX.is_listening(place) is False

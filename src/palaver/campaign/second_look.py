@@ -78,7 +78,7 @@ class SecondLook:
             again, script = self._again(lane, session)
             yield from self._hold(lane, again)
             found = self._found_again(again)
-            is_stuck = script.stuck_at is not None
+            is_stuck = script.stuck_at is not None or again.cut_off is not None
         joint = self._joint(lane, doubtful, found)
         kept: list[Finding] = []
         for finding in session.findings:
@@ -159,20 +159,24 @@ class SecondLook:
         silence = next((finding for finding in session.findings if finding.kind is FindingKind.SILENCE), None)
         if silence is None or not self._can_repeat:
             return
-        is_confirmed, told = True, "as before"
+        is_confirmed, is_untried, told = True, False, "as before"
         if silence.fingerprint not in self._silences and campaign.is_time_over:
-            told = "and there was no time to try it once more"
+            is_untried = True
         elif silence.fingerprint not in self._silences:
             yield LanePause.ALONE
             again, script = self._again(lane, session)
             yield from self._hold(lane, again)
             yield from self._after(again)
             is_confirmed = heard_of(again.said) <= heard_of(session.said)
+            is_untried = is_confirmed and again.cut_off is not None
             told = "the same when it was tried once more" if is_confirmed else "but not when it was tried once more"
             if script.stuck_at is not None:
                 is_confirmed, told = True, "and what came before could not be said once more"
-            yield SilenceRetried(campaign.clock.now(), number, is_confirmed)
-        if is_confirmed:
+            if not is_untried:
+                yield SilenceRetried(campaign.clock.now(), number, is_confirmed)
+        if is_untried:
+            told = "and there was no time to try it once more"
+        elif is_confirmed:
             self._silences.add(silence.fingerprint)
             if campaign.target is not None:
                 yield LanePause.ALONE

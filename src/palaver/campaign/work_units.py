@@ -22,6 +22,7 @@ from palaver.session.interface import (
     Action,
     Close,
     Closed,
+    Connected,
     Failed,
     Finish,
     Input,
@@ -42,7 +43,8 @@ from palaver.trees.node import Node, NonTerminal, Part, Parties, new
 WireTuple: TypeAlias = tuple[Any, ...]
 
 _WIRE: tuple[type[Input | Action | Turn], ...] = (
-    *(Received, Send, TimePassed, Turn, Opened, Closed, Listening, Failed, Secured, Open, Secure, Finish, Close),
+    *(Received, Send, TimePassed, Turn, Opened, Closed, Listening, Failed, Connected, Secured),
+    *(Open, Secure, Finish, Close),
 )
 _WIRE_NUMBERS = {kind: number for number, kind in enumerate(_WIRE)}
 # What a session asks when a datagram comes cannot be sent elsewhere, and nobody asks it there.

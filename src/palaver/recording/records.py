@@ -12,6 +12,7 @@ from palaver.session.interface import (
     Action,
     Close,
     Closed,
+    Connected,
     Failed,
     Finish,
     Heard,
@@ -67,6 +68,8 @@ def row_of(each: WireEvent, at: float) -> WireRow:
             return WireRow(when, "listening", link, detail=_json(port=port))
         case Failed(when, link, cause, reason):
             return WireRow(when, "failed", link, detail=_json(cause=cause, reason=reason))
+        case Connected(when, link):
+            return WireRow(when, "connected", link)
         case Secured(when, link):
             return WireRow(when, "secured", link)
         case Open(link, address, role, tls):
@@ -144,6 +147,8 @@ def event_of(row: WireRow) -> WireEvent:
             return Listening(at, link, **rest)
         case "failed":
             return Failed(at, link, **rest)
+        case "connected":
+            return Connected(at, link)
         case "secured":
             return Secured(at, link)
         case "open":

@@ -26,7 +26,7 @@ from palaver.interruption import Interrupted
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.party import Party
 from palaver.random_source import RandomSource
-from palaver.session import finding_drafts
+from palaver.session import finding_drafts, interface
 from palaver.session.allowance import CutOff, SessionAllowance
 from palaver.session.closing import Endings
 from palaver.session.finding_drafts import FindingDraft
@@ -150,6 +150,8 @@ class Session:
             case Failed(_, link):
                 self._connections.failed(link)
                 self._find(self._wait.failed(event))
+            case interface.Connected():
+                self._allowance.start(self._clock.now)
             case Secured() | TimePassed():
                 pass
             case _:

@@ -80,6 +80,14 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Connected:
+    """A connection is there, and being encrypted; it is `Opened` when that is done."""
+
+    at: float
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
 class Secured:
     """A link is encrypted from here on."""
 
@@ -94,7 +102,7 @@ class TimePassed:
     at: float
 
 
-Input: TypeAlias = Listening | Opened | Received | Closed | Failed | Secured | TimePassed
+Input: TypeAlias = Listening | Opened | Received | Closed | Failed | Connected | Secured | TimePassed
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from palaver.session.interface import (
     Action,
     Close,
     Closed,
+    Connected,
     Failed,
     Finish,
     Input,
@@ -142,7 +143,7 @@ class ScriptedPeer:
                 return self._leave()
             case Closed():
                 return self._leave()
-            case Listening() | Secured() | TimePassed():
+            case Listening() | Connected() | Secured() | TimePassed():
                 pass
             case _:
                 assert_never(happened)

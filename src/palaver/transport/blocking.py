@@ -9,6 +9,7 @@ from palaver.addresses import Address
 from palaver.session.interface import (
     Close,
     Closed,
+    Connected,
     Failed,
     Finish,
     Listening,
@@ -61,7 +62,7 @@ class BlockingSocket(socket.socket):
                         self._has_ended = True
                     case TimePassed():
                         raise TimeoutError("no data came in time")
-                    case Listening() | Opened() | Secured():
+                    case Listening() | Opened() | Connected() | Secured():
                         pass
                     case _:
                         assert_never(event)

@@ -146,7 +146,7 @@ class Listener:
     begins_session: Callable[[bytes], bool] | None = None
 
     def forget_queued(self) -> None:
-        """Close the connections that nobody has accepted yet."""
+        """Close the connections that nobody has accepted yet, and drop datagrams that nobody has read."""
 
     def close(self) -> None:
         """Close it. May be called while nobody waits here."""

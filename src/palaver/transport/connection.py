@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
-from palaver.session.interface import Closed, Failed, Input, Opened, Received, Secured
+from palaver.session.interface import Closed, Connected, Failed, Input, Opened, Received, Secured
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, PendingChannel
 from palaver.transport.transport_limits import MAX_READ_BYTES
 
@@ -144,6 +144,7 @@ class Connection:
         if self._encrypt is not None:
             encrypt, self._encrypt = self._encrypt, None
             self._pending = encrypt(channel, now)
+            inputs.append(Connected(now, self.name))
             return True
         inputs.append(Secured(now, self.name) if self._was_opened else Opened(now, self.name, self.port))
         self._was_opened = True

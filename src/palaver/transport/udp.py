@@ -62,6 +62,11 @@ class DatagramListener(SocketListener):
         if len(self._waiting) < MAX_WAITING_DATAGRAMS:
             self._waiting.append((data, sender))
 
+    def forget_queued(self) -> None:
+        self._waiting.clear()
+        while self.receive() is not None:
+            pass
+
     def leave(self, peer: Any) -> None:
         """The session with a peer is over."""
         self._former.pop(peer, None)
