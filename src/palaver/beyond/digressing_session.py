@@ -312,6 +312,7 @@ class DigressingSession(Session):
             lambda symbol: spec.matcher(symbol, binary=setup.is_binary, whole=False),
             others,
             self._wrong.rules.closing | setup.closing,
+            self._wrong.rules.silent,
         )
 
     def _tell_answers(self, answers: tuple[Answer, ...]) -> None:
