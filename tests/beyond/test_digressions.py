@@ -15,7 +15,7 @@ from palaver.recording.run_writer import record
 from palaver.replaying.live_replay import LiveTarget, recorded_script, replay_live
 from palaver.replaying.offline_replay import replay_offline
 from palaver.session.findings import FindingKind, Severity
-from servers.mail_strict import StrictMail, reply
+from servers.mail_strict import MAIL, StrictMail, reply
 
 
 class SkipsNul(StrictMail):
@@ -63,6 +63,24 @@ class LeavesAfterRefusal(StrictMail):
         return reply(421, "that is too much")
 
 
+class Relay(StrictMail):
+    """Takes mail from everybody, also before the hello."""
+
+    def ehlo(self, line: bytes) -> bytes:
+        return super().ehlo(line).replace(b"250-AUTH LOGIN\r\n", b"")
+
+    helo = ehlo
+
+    def auth(self, line: bytes) -> bytes:
+        return self.out_of_order(line)
+
+    def mail(self, line: bytes) -> bytes:
+        if self.sender is None and MAIL.fullmatch(line):
+            self.sender = line
+            return reply(250)
+        return super().mail(line)
+
+
 def test_a_strict_server_is_not_suspected() -> None:
     campaign = talked("smtp", StrictMail, 35)
     assert campaign.findings == []
@@ -70,6 +88,16 @@ def test_a_strict_server_is_not_suspected() -> None:
     assert wrong is not None
     assert wrong.tally.judged > 20
     assert wrong.tally.refused == wrong.tally.judged
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_nobody_is_accused_for_what_follows_from_an_answer_that_is_only_noted(seed: int) -> None:
+    campaign = talked("smtp_relay", Relay, 40, seed=seed)
+    assert [finding.message for finding in campaign.findings if finding.severity is Severity.VIOLATION] == []
+    assert any("<mail_before_hello>" in finding.message for finding in campaign.findings)
+    wrong = campaign.sessions.wrong
+    assert wrong is not None
+    assert wrong.tally.judged > 10
 
 
 def test_sessions_go_on_after_a_refusal() -> None:

@@ -22,8 +22,9 @@ from palaver.beyond.refusal_rules import RefusalRules, common_end, data_of
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import Undecided
-from palaver.matching.forecaster import MessageType
+from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
+from palaver.session.closing import closing_symbols
 from palaver.trees.node import Node, NonTerminal
 
 SPECS = ("smtp", "ftp", "pop3", "imap", "redis", "http", "tftp", "coap", "ntp", "dns")
@@ -37,14 +38,20 @@ def places(spec: Spec, rules: RefusalRules, chance: RandomSource) -> Iterator[tu
     for number in range(CONVERSATIONS):
         forecast, own = spec.forecaster().begin(), chance / number
         for step in range(own.below(STEPS)):
-            moves = sorted(forecast.moves, key=lambda move: (move.sender, move.symbol))
+            moves = sorted(said_moves(spec, forecast), key=lambda move: (move.sender, move.symbol))
             move = (own / step).pick(moves) if moves else None
             if move is None:
                 break
             forecast = forecast.after(move, Node(NonTerminal(move.symbol), ()))
-        ours = tuple(move for move in forecast.moves if move.sender == "Client" and rules.samples(move.symbol))
-        if ours and len(ours) == len(forecast.moves):
+        ours = tuple(move for move in said_moves(spec, forecast) if move.sender == "Client")
+        if ours and len(ours) == len(said_moves(spec, forecast)) and all(rules.samples(move.symbol) for move in ours):
             yield ours
+
+
+def said_moves(spec: Spec, forecast: Forecast) -> list[MessageType]:
+    """What may be said next; messages that stand for the end of a connection are not said."""
+    closing = closing_symbols(spec.analysis)
+    return [move for move in forecast.moves if move.symbol not in closing]
 
 
 def mutants(spec: Spec, moves: tuple[MessageType, ...], rules: RefusalRules, chance: RandomSource) -> Iterator[Mutant]:
@@ -127,6 +134,7 @@ def tried(name: str, wanted: int, seed: int) -> Counter[str]:
                for data in rules.samples(move.symbol)]  # fmt: skip
     end = b"" if name in DATAGRAMS else common_end(samples)
     streams = [(moves, mutants(spec, moves, rules, chance / number)) for number, moves in enumerate(found)]
+    assert found, f"no conversation of {name} has come to a place of the client"
     while counts["wrong"] < wanted:
         for moves, stream in streams:
             mutant = next(stream)

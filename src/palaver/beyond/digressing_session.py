@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from palaver.addresses import scheme_named
@@ -122,7 +123,16 @@ class DigressingSession(Session):
             right=None if is_datagram else self._right,
             is_program=party.party_name == "In",
             has_wrong_messages=any(said.aside for said in self.said),
+            is_unsure=self._is_unsure,
         )
+
+    @property
+    def _is_unsure(self) -> bool:
+        """True if the peer's latest answer comes by rules with a note only, so that its state is not the usual one."""
+        noted = self._setup.spec.analysis.noted_messages
+        turns = groupby((said for said in self.said if not said.aside), lambda said: said.is_ours)
+        answers = [list(messages) for is_ours, messages in turns if not is_ours]
+        return bool(answers) and any(said.symbol in noted for said in answers[-1])
 
     def _right(self, move: MessageType) -> bytes | None:
         """The bytes of a right message."""
@@ -302,6 +312,7 @@ class DigressingSession(Session):
             lambda symbol: spec.matcher(symbol, binary=setup.is_binary, whole=False),
             others,
             self._wrong.rules.closing | setup.closing,
+            self._wrong.rules.silent,
         )
 
     def _tell_answers(self, answers: tuple[Answer, ...]) -> None:

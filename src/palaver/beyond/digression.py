@@ -88,15 +88,20 @@ class AnswerReader:
     """Reads the answer to a wrong message.
 
     `matcher` gives a fresh matcher for a symbol; `others` are all messages of the peer, as the session knows them;
-    `closing` are those that stand for the end of the connection.
+    `closing` are those that stand for the end of the connection, `silent` those that stand for no answer.
     """
 
     def __init__(
-        self, matcher: Callable[[str], Matcher], others: Sequence[MessageType], closing: frozenset[str]
+        self,
+        matcher: Callable[[str], Matcher],
+        others: Sequence[MessageType],
+        closing: frozenset[str],
+        silent: frozenset[str] = frozenset(),
     ) -> None:
         self._matcher = matcher
         self._others = others
         self._closing = closing
+        self._silent = silent
 
     def read(self, forecast: Forecast, data: bytes, *, is_quiet: bool, has_ended: bool) -> AnswerRead:
         """Read what has come so far. If the peer `is_quiet` or `has_ended`, no message goes on.
@@ -106,14 +111,18 @@ class AnswerReader:
         answers: list[Answer] = []
         at = 0
         while True:
-            moves = [move for move in forecast.moves if move.symbol not in self._closing]
-            may_close = len(moves) < len(forecast.moves)
-            if not moves or (forecast.can_end and at == len(data)):
+            symbols = frozenset(move.symbol for move in forecast.moves)
+            moves = [move for move in forecast.moves if move.symbol not in self._closing | self._silent]
+            may_close, may_be_silent = not symbols.isdisjoint(self._closing), not symbols.isdisjoint(self._silent)
+            if (at and not moves) or (forecast.can_end and at == len(data)):
                 return AnswerRead(tuple(answers), is_complete=True, may_close=may_close)
             rest = data[at:]
             expected = tuple(dict.fromkeys(move.symbol for move in forecast.moves))
             if not rest:
-                return AnswerRead(tuple(answers), may_close=may_close, expected=expected)
+                is_complete = may_be_silent and is_quiet and not has_ended
+                return AnswerRead(
+                    tuple(answers), is_complete, may_close, expected=expected, may_be_longer=may_be_silent
+                )
             move, length, may_go_on = self._longest(moves, rest)
             if may_go_on and not (is_quiet or has_ended):
                 return AnswerRead(tuple(answers), may_close=may_close, expected=expected, may_be_longer=length > 0)
@@ -125,7 +134,7 @@ class AnswerReader:
                 if not (is_quiet or has_ended) and self._may_go_on(rest):
                     return AnswerRead(tuple(answers), expected=expected, may_be_longer=True)
                 kind, symbol = self._other(rest)
-                offset = max(self._matcher(move.symbol).feed(rest).failed_at or 0 for move in moves)
+                offset = max((self._matcher(move.symbol).feed(rest).failed_at or 0 for move in moves), default=0)
                 return AnswerRead(tuple(answers), kind=kind, symbol=symbol, expected=expected, offset=offset)
             answers.append(Answer(move.symbol, rest[:length]))
             at += length

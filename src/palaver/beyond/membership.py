@@ -64,6 +64,8 @@ class Place:
     is_program: bool = False  # that is talked to by its standard input and output
     # What was said before: one kind of trouble at a time, so that it is known which one has caused a finding.
     has_wrong_messages: bool = False
+    # The peer has just answered as only a rule with a note says: what it takes now, the spec does not tell.
+    is_unsure: bool = False
 
 
 def prove(place: Place, data: bytes) -> MembershipProof:

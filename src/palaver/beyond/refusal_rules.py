@@ -22,7 +22,7 @@ from palaver.beyond.beyond_limits import SAMPLES
 from palaver.compiled import Spec
 from palaver.compiled.data import message_bytes
 from palaver.errors import ConversionError, Undecided
-from palaver.grammar.lowering import beyond_alternatives, closing_answers
+from palaver.grammar.lowering import beyond_alternatives, closing_answers, silent_answers
 from palaver.grammar.printing import show_expr
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
@@ -55,6 +55,7 @@ class RefusalRules:
         for option in beyond_alternatives(spec.grammar):
             self._alternatives.append((show_expr(option), spec.forecaster(alternative=option).begin()))
         self.closing = closing_answers(spec.grammar)
+        self.silent = silent_answers(spec.grammar)
         self._samples: dict[str, tuple[bytes, ...]] = {}
         self._classes: dict[MessageType, frozenset[int | None]] = {}
 

@@ -144,7 +144,8 @@ class WrongMessages:
             self._cause = "no such message was found"
             mutant = self._mutant(cell, place, chance / attempt / "mutant")
             found = None if mutant is None else self.proved(place, mutant, cell.message, (sender, recipient))
-            self._note(cell, self._cause if found is None or found.judgement is None else "")
+            if not place.is_unsure:
+                self._note(cell, self._cause if found is None or found.judgement is None else "")
             if found is not None and (found.judgement is not None or may_be_last):
                 return self._counted(cell, found)
         return None
@@ -152,7 +153,7 @@ class WrongMessages:
     def _wanted(self, state: tuple[str, ...], place: Place) -> list[tuple[str, str]]:
         """The missing kinds and messages that may be tried at a place, if they are a goal."""
         missing = [] if self.ledger is None else self.ledger.missing_at(state)
-        if self.ledger is None or not self.ledger.is_goal:
+        if self.ledger is None or not self.ledger.is_goal or place.is_unsure:
             return []
         kinds = {kind.value for kind in self._kinds(place, is_constrained=True)}
         return [each for each in missing if each[0] in kinds]
@@ -288,7 +289,7 @@ class WrongMessages:
             return None
         self._cause = "where it ends is not known to the peer"
         judgement = None
-        if membership is Membership.WRONG:
+        if membership is Membership.WRONG and not place.is_unsure:
             self._cause = f"{BEYOND} allows it, or does not say how it is answered"
             try:
                 broken = message if message in proof.refused else None

@@ -29,16 +29,8 @@ class SpecNotes:
         messages = {message.symbol for message in spec.analysis.messages}
         symbols = {name: [ref.symbol for ref in refs(rule.body)] for name, rule in grammar.rules.items()}
         # By message, the rules with a note that every way to it goes through; and those that may be inside of it.
-        self._above: dict[str, list[str]] = {name: [] for name in messages}
-        self._inside: dict[str, frozenset[str]] = {}
-        for noted in self._notes:
-            others = {name: [each for each in below if each != noted] for name, below in symbols.items()}
-            elsewhere = reachable(grammar.start, others)
-            for name in messages.intersection(reachable(noted, symbols)):
-                if name not in elsewhere:
-                    self._above[name].append(noted)
-        for name in messages:
-            self._inside[name] = frozenset(reachable(name, symbols)).intersection(self._notes)
+        self._above = spec.analysis.noted_messages
+        self._inside = {name: frozenset(reachable(name, symbols)).intersection(self._notes) for name in messages}
         self._told: set[str] = set()
 
     def observe(self, event: Event) -> Iterable[Observation]:

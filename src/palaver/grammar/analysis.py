@@ -111,6 +111,19 @@ class Analysis:
         """The symbols that the start symbol or `<start>` leads to: another start does not make the rest useless."""
         return self.reachable | frozenset(reachable("<start>", self.children, self.arguments))
 
+    @cached_property
+    def noted_messages(self) -> Mapping[str, tuple[str, ...]]:
+        """The messages that only rules with a note lead to, each with those rules."""
+        found: dict[str, tuple[str, ...]] = {}
+        messages = {message.symbol for message in self.messages}
+        for noted in self.grammar.noted:
+            others = {name: [each for each in below if each != noted] for name, below in self.children.items()}
+            elsewhere = reachable(self.grammar.start, others)
+            for name in messages.intersection(reachable(noted, self.children)):
+                if name not in elsewhere:
+                    found[name] = (*found.get(name, ()), noted)
+        return found
+
     def below(self, symbol: str) -> frozenset[str]:
         """The symbols that can occur inside a tree of `symbol`; itself only if it is recursive."""
         if symbol not in self._below:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from palaver.grammar.fixpoints import generator_arguments, nullable_symbols, reachable
-from palaver.grammar.ir import BEYOND, Grammar, source_of
+from palaver.grammar.ir import BEYOND, SILENCE, Grammar, source_of
 from palaver.spec.ast import Choice, Expr, Ref, Rule
 from palaver.spec.diagnostics import Reporter
 from palaver.spec.traversal import refs, symbols_in
@@ -87,7 +87,16 @@ def _messages_in(option: Expr, rules: Mapping[str, Rule]) -> Iterator[Ref]:
 
 
 def closing_answers(grammar: Grammar) -> frozenset[str]:
-    """The messages of `<beyond>` that stand for the end of a connection: they are empty."""
+    """The messages of `<beyond>` that stand for the end of a connection: they are empty, and not `<silence>`."""
+    return _empty_answers(grammar) - {SILENCE}
+
+
+def silent_answers(grammar: Grammar) -> frozenset[str]:
+    """The message of `<beyond>` that stands for no answer at all, `<silence>`, if it is empty."""
+    return _empty_answers(grammar) & {SILENCE}
+
+
+def _empty_answers(grammar: Grammar) -> frozenset[str]:
     rules = {**grammar.rules, **grammar.beyond}
     said = {ref.symbol for rule in grammar.beyond.values() for ref in refs(rule.body) if ref.sender is not None}
     return nullable_symbols(rules) & said

@@ -13,6 +13,8 @@ from palaver.spec.traversal import computed_bounds, refs, walk
 
 # The root of the rules about messages that the session does not have.
 BEYOND = "<beyond>"
+# An empty message of this name behind a wrong one says that nothing is answered.
+SILENCE = "<silence>"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from palaver.grammar.beyond_rules import beyond_alternatives as beyond_alternatives
 from palaver.grammar.beyond_rules import closing_answers as closing_answers
+from palaver.grammar.beyond_rules import silent_answers as silent_answers
 from palaver.grammar.beyond_rules import split_beyond
 from palaver.grammar.fixpoints import ENDLESS, least_sizes
 from palaver.grammar.grammar_checks import check_grammar as check_grammar

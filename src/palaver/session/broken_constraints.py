@@ -57,10 +57,15 @@ class ConstraintBreaker:
 
     def make(self, move: MessageType, turn: int) -> BrokenMessage | None:
         """A message that breaks one of the constraints on it; the `turn` says which, and how. None: none was found."""
-        ways = self._setup.negations(move.symbol)
+        ways = self._setup.negations_left(move.symbol)
         if not ways:
             return None
         way = ways[turn % len(ways)]
+        found = self._broken(move, way)
+        self._setup.note_negation(move.symbol, way, is_found=found is not None)
+        return found
+
+    def _broken(self, move: MessageType, way: Negation) -> BrokenMessage | None:
         monitor, history = self._setup.monitor, self._history
         try:
             node = self._solved(move, way)

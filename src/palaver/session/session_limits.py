@@ -88,6 +88,8 @@ MAX_LIST_DRAFTS = 10
 SEARCH_STEPS = 150
 # Steps of a search for a message that breaks one constraint; where it finds none, another wrongness is tried.
 BREAKING_STEPS = 80
+# Searches in a row that found none, for one message and one way to break a constraint, before they are given up.
+MAX_VAIN_NEGATIONS = 2
 # A constraint that we have to break counts as recovering if it does so in one of so many continuations, each of so many
 # messages.
 CONTINUATIONS = 12

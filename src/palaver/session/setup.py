@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -23,6 +24,7 @@ from palaver.session.monitor import ConstraintMonitor
 from palaver.session.references import References
 from palaver.session.role_table import RoleTables
 from palaver.session.roles import RoleAssignment, Roles, own_scheme
+from palaver.session.session_limits import MAX_VAIN_NEGATIONS
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.spec.ast import Rule
 from palaver.spec.traversal import refs
@@ -72,6 +74,7 @@ class SessionSetup:
         messages = (ref.symbol for body in spec.grammar.bodies.values() for ref in refs(body) if ref.sender)
         self.deadlines = Deadlines(given, messages)
         self.closing = closing_symbols(analysis)
+        self._tried_in_vain: Counter[tuple[str, int, str]] = Counter()  # negations, by message
         self._role_tables = RoleTables(analysis.messages, self.closing)
         self.reading_cache = ReadingCache(analysis, self._quick_reader)
         self.references = References(analysis)
@@ -100,6 +103,16 @@ class SessionSetup:
             seen = [each for each in enumerate(self.spec.grammar.constraints) if each[0] not in unseen]
             self._negations[symbol] = tuple(way for at, each in seen for way in negations_of(at, each))
         return self._negations[symbol]
+
+    def negations_left(self, symbol: str) -> tuple[Negation, ...]:
+        """Those of the ways that were not tried in vain too often."""
+        vain = self._tried_in_vain
+        return tuple(way for way in self.negations(symbol) if vain[symbol, way.number, way.how] < MAX_VAIN_NEGATIONS)
+
+    def note_negation(self, symbol: str, way: Negation, *, is_found: bool) -> None:
+        """Remember that a way was tried. Each takes a search, and many of them can only be broken by the peer."""
+        key = symbol, way.number, way.how
+        self._tried_in_vain[key] = 0 if is_found else self._tried_in_vain[key] + 1
 
     def prepare(self) -> None:
         """Compile now what would otherwise be compiled in a session, while the peer waits for an answer."""
