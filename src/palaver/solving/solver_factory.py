@@ -136,27 +136,8 @@ class SolverFactory:
             fields[symbol] = _once_wanted(partial(searched, symbol))
 
         def parts() -> SolverParts:
-            for equation in plan.equations:
-                equation.compile()
             placing = replace(self._placing(program, fields, chance / "mend", limits, incomplete), is_frozen=is_frozen)
-            constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
-            search = MemeticSearch(
-                [self.distance(constraint, every=at in presumed) for at, constraint in enumerate(constraints)],
-                constructor.derive,
-                placing,
-                assigner,
-                chance / "search",
-                budget,
-                {symbol: each.directions[0].read for each in plan.equations for symbol in sorted(each.written)},
-                limits.rates,
-                is_frozen,
-            )
-            checks = [self.check(constraint, every=at in presumed) for at, constraint in enumerate(constraints)]
-            copier = None
-            # Where fields count others, or are computed, a copy in one place would have to change the places around it.
-            if is_frozen is not None and placing.is_simple:
-                copier = ValueCopier(placing, assigner, chance / "copies", is_frozen)
-            return SolverParts(checks, constructor, search, copier)
+            return self._parts(plan, constraints, presumed, placing, assigner, chance, budget, limits.rates)
 
         if steering is not None:
             steering.leave_out((*drawn, *sorted(self._generated)))
@@ -177,6 +158,39 @@ class SolverFactory:
             incomplete.counted = lambda node, symbol, more: assigner.counted(Tree(node), symbol, more, counting)
         make = fresh if incomplete is None else incomplete.completed
         return Solver(make, parts, plan, budget, limits.rates)
+
+    def _parts(
+        self,
+        plan: SolvingPlan,
+        constraints: Sequence[Constraint],
+        presumed: frozenset[int],
+        placing: Placing,
+        assigner: Assigner,
+        chance: RandomSource,
+        budget: StepBudget,
+        rates: EvolutionRates,
+    ) -> SolverParts:
+        for equation in plan.equations:
+            equation.compile()
+        is_frozen = placing.is_frozen
+        constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
+        search = MemeticSearch(
+            [self.distance(constraint, every=at in presumed) for at, constraint in enumerate(constraints)],
+            constructor.derive,
+            placing,
+            assigner,
+            chance / "search",
+            budget,
+            {symbol: each.directions[0].read for each in plan.equations for symbol in sorted(each.written)},
+            rates,
+            is_frozen,
+        )
+        checks = [self.check(constraint, every=at in presumed) for at, constraint in enumerate(constraints)]
+        copier = None
+        # Where fields count others, or are computed, a copy in one place would have to change the places around it.
+        if is_frozen is not None and placing.is_simple:
+            copier = ValueCopier(placing, assigner, chance / "copies", is_frozen)
+        return SolverParts(checks, constructor, search, copier)
 
     def optimizer(
         self,
