@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from palaver.cli.main import COLLECTOR_THRESHOLDS
 from palaver.compiled import load, loads
 from palaver.party import ConnectionMode
 from palaver.random_source import RandomSource
@@ -35,6 +36,7 @@ MESSAGES = """
 <bye>      ::= "BYE\\n"
 """
 
+gc.set_threshold(*COLLECTOR_THRESHOLDS)  # as the command does
 event_loop = SelectorEventLoop()
 setups: dict[tuple[str, str], SessionSetup] = {}
 

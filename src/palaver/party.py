@@ -45,6 +45,10 @@ class Protocol(Enum):
     UNIX = "unix"  # a socket with a path in the file system
 
 
+# By their names; other schemes stand for themselves.
+_PROTOCOLS = {protocol.value: protocol for protocol in Protocol}
+
+
 class IpType(Enum):
     IPV4 = "ipv4"
     IPV6 = "ipv6"
@@ -203,8 +207,7 @@ def _port_of(party: NetworkParty) -> int:
 def split_party_spec(uri: str) -> tuple[str | None, Protocol | str, str, int]:
     """Split a party's address into name, protocol, host or path, and port or 0. :raises PalaverError: it is none"""
     name, scheme, place, port = parse_party_address(uri)
-    known = {protocol.value: protocol for protocol in Protocol}  # other schemes stand for themselves
-    return name, known.get(scheme.name, scheme.name), place, port
+    return name, _PROTOCOLS.get(scheme.name, scheme.name), place, port
 
 
 # The parties that palaver itself plays: standard input and output of the program under test, our own, and timers.

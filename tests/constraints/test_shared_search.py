@@ -41,8 +41,8 @@ def test_what_is_found_together_is_what_each_finds_alone(
     node = Node(NonTerminal("<a>"), tuple(parts))  # type: ignore[arg-type]
     shared = Tree(node)
     for name, every in questions:
-        select = compile_path(Selector("<top>", (Descendant(name),)), SPEC.analysis, {}, every=every)
-        together, alone = select(shared, {"<top>": shared}), select(NO_TREE, {"<top>": Tree(node)})
+        select = compile_path(Selector("<start>", (Descendant(name),)), SPEC.analysis, {}, every=every)
+        together, alone = select(shared, {"<start>": shared}), select(NO_TREE, {"<start>": Tree(node)})
         assert [tree.path for tree in together] == [tree.path for tree in alone]
         together.clear()  # a condition that changes its list changes no other
 
@@ -54,7 +54,22 @@ def test_a_third_symbol_costs_no_search() -> None:
     tree = Tree(Node(NonTerminal("<a>"), tuple(Node(NonTerminal("<b>"), ("y",)) for _ in range(1000))))
     costs = []
     for name in NAMES:
-        select = compile_path(Selector("<top>", (Descendant(name),)), SPEC.analysis, {})
-        costs.append(lines_run(partial(select, NO_TREE, {"<top>": tree})))
+        select = compile_path(Selector("<start>", (Descendant(name),)), SPEC.analysis, {})
+        costs.append(lines_run(partial(select, NO_TREE, {"<start>": tree})))
     assert costs[1] > 1000  # this one looked for all
     assert costs[2] < 20
+
+
+def test_what_is_sought_behind_other_names_costs_nothing() -> None:
+    records = tuple(Node(NonTerminal("<b>"), (Node(NonTerminal("<c>"), ("z",)),) * 1000) for _ in range(10))
+    spec = loads("""
+    <start> ::= <a>
+    <a> ::= <b>{10} "x"
+    <b> ::= <c>{1000}
+    <c> ::= "z"
+    where len(*<start>..<a>) >= 0 and len(*<start>..<b>) >= 0 and len(*<b>..<c>) >= 0
+    """)
+    tree = Tree(Node(NonTerminal("<start>"), (Node(NonTerminal("<a>"), (*records, "x")),)))
+    for name in ("<a>", "<b>"):
+        select = compile_path(Selector("<start>", (Descendant(name),)), spec.analysis, {})
+        assert lines_run(partial(select, NO_TREE, {"<start>": tree})) < 1000

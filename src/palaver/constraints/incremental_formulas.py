@@ -18,6 +18,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
@@ -142,7 +143,15 @@ class IncrementalLeaf(IncrementalFormula):
     leaf: CompiledLeaf
     mentions: tuple[MentionValues, ...]
 
+    @cached_property
+    def _needed(self) -> tuple[int, ...]:
+        """The positions of selections without whose nodes there is nothing to try; none if a mention may raise."""
+        needed = [each.position for each in self.mentions if each.position is not None and each.mention.kind == "each"]
+        return tuple(needed) if all(each.position is not None for each in self.mentions) else ()
+
     def update(self, now: Selections, selections: Selections, bound: Bindings, before: Outcome | None) -> Outcome:
+        if 0 in [now[at].trees.length for at in self._needed] and not any(each.error for each in now):
+            return Outcome(now, None)
         function = self.leaf.function
         values: tuple[Value, ...] = ()
         error: BaseException | None = None

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, assert_never
 from palaver.grammar.analysis import Analysis
 from palaver.spec.ast import Child, Descendant, Expression, Index, Selector, SelectorStep
 from palaver.spec.python_code import compile_expression
+from palaver.spec.traversal import steps_behind
 from palaver.trees.node import BegunNode, Node, OpenNode
 from palaver.trees.tree import FoundNodes, Tree
 
@@ -39,7 +40,8 @@ def compile_path(
     last = len(path.steps) - 1
     open_too, early = open_too or every, early or every
     steps = [
-        _compile_step(step, analysis, names, open_too if at == last else early) for at, step in enumerate(path.steps)
+        _compile_step(step, before, analysis, names, open_too if at == last else early)
+        for at, (before, step) in enumerate(steps_behind(path))
     ]
     base, find = path.base, _whole_finder(path.base, analysis)
     if not steps:
@@ -63,7 +65,7 @@ def compile_path(
 
 
 def _compile_step(
-    step: SelectorStep, analysis: Analysis, names: dict[str, Any], open_too: bool
+    step: SelectorStep, before: str, analysis: Analysis, names: dict[str, Any], open_too: bool
 ) -> Callable[[Tree], list[Tree]]:
     match step:
         case Child(symbol) if open_too:
@@ -81,7 +83,7 @@ def _compile_step(
                 if (child.node.symbol == symbol if type(child.node) is Node else _is(child, symbol))
             ]
         case Descendant(symbol):
-            find = _inner_finder(symbol, analysis)
+            find = _inner_finder(symbol, before, analysis)
             if open_too:
                 return lambda tree: list(find(tree).every)
             return lambda tree: list(find(tree).complete)
@@ -154,10 +156,11 @@ def _whole_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNode
     return find
 
 
-def _inner_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNodes]:
-    """A search below a node. Whoever seeks a second symbol there finds those that any `..` seeks, and they are kept."""
+def _inner_finder(symbol: str, before: str, analysis: Analysis) -> Callable[[Tree], FoundNodes]:
+    """A search below a node. Whoever seeks a second symbol there finds those that any `..` behind that name seeks, and
+    they are kept."""
     alone = _Leads(frozenset((symbol,)), analysis.below)
-    together = _Leads(analysis.sought_inside | {symbol}, analysis.below)
+    together = _Leads(analysis.sought_inside.get(before, frozenset()) | {symbol}, analysis.below)
 
     def find(tree: Tree) -> FoundNodes:
         caches = tree.caches or tree.make_caches()

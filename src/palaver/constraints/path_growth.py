@@ -57,6 +57,8 @@ class AppendOnlyList(NamedTuple, Generic[Item]):
 
     def since(self, start: int) -> list[Item]:
         """The items from a position on."""
+        if start >= self.length:
+            return []
         wanted: list[tuple[Item, ...]] = []
         missing = self.length - start
         for block in reversed(self.blocks):

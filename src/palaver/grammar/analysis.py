@@ -45,7 +45,7 @@ from palaver.spec.ast import (
     Selector,
     Sequence,
 )
-from palaver.spec.traversal import bounds_among, last_symbol, refs, selectors_of, walk
+from palaver.spec.traversal import bounds_among, last_symbol, refs, selectors_of, steps_behind, walk
 
 __all__ = [
     "Analysis", "BoundDependence", "backwards", "can_be_empty", "cyclic_components", "cyclic_symbols",
@@ -176,10 +176,14 @@ class Analysis:
         return frozenset(path.base for path in self._selectors if path.base in self.grammar.rules)
 
     @cached_property
-    def sought_inside(self) -> frozenset[str]:
-        """The symbols that constraints and objectives look for anywhere below a node."""
-        steps = (step for path in self._selectors for step in path.steps)
-        return frozenset(step.symbol for step in steps if isinstance(step, Descendant))
+    def sought_inside(self) -> Mapping[str, frozenset[str]]:
+        """The symbols that constraints and objectives look for anywhere below a node, by the name before the `..`."""
+        found: dict[str, set[str]] = {}
+        for path in self._selectors:
+            for name, step in steps_behind(path):
+                if isinstance(step, Descendant):
+                    found.setdefault(name, set()).add(step.symbol)
+        return {name: frozenset(symbols) for name, symbols in found.items()}
 
     @cached_property
     def _selectors(self) -> tuple[Selector, ...]:

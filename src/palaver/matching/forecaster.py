@@ -150,6 +150,14 @@ class Hypothesis:
         return symbols_around(self._said)
 
     @property
+    def newest(self) -> Part:
+        """The latest message. :raises ValueError: there is none"""
+        if self._said.children is None:
+            raise ValueError("nothing has been said yet")
+        item = self._said.children[1]
+        return item.part if isinstance(item, ClosedSubtree) else item
+
+    @property
     def latest(self) -> TreePath:
         """The path of the latest message in `tree()`. :raises ValueError: there is none"""
         if self._said.children is None:

@@ -71,6 +71,15 @@ def early_check_of(at: int, clause: Clause) -> EarlyCheck | None:
     return early_check(at, clause)
 
 
+def early_checks(clauses: Sequence[Clause]) -> dict[str, list[EarlyCheck]]:
+    """The early checks of all clauses, by the symbol of the nodes that they are about."""
+    found: dict[str, list[EarlyCheck]] = {}
+    for at, clause in enumerate(clauses):
+        if (check := early_check_of(at, clause)) is not None:
+            found.setdefault(check.symbol, []).append(check)
+    return found
+
+
 def early_check(at: int, clause: Clause, *, every: bool = False) -> EarlyCheck:
     first = clause.quantifiers[0]
     compiler = FormulaCompiler(clause.analysis, clause.names, early=not every, every=every)

@@ -1,4 +1,4 @@
-"""The nodes that a message has finished, each in its place."""
+"""The latest message, and the nodes that it has finished, each in its place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ from collections.abc import Sequence
 from palaver.matching.forecaster import Hypothesis
 from palaver.trees.node import Node, OpenNode
 from palaver.trees.tree import Tree
+
+
+def in_its_place(hypothesis: Hypothesis) -> Tree:
+    """The latest message below its parent, of which only the name is there."""
+    around = hypothesis.around
+    return Tree(hypothesis.newest, Tree(OpenNode(around[0], ())) if around else None)
+
+
+def in_recent_tree(hypothesis: Hypothesis) -> Tree:
+    """The latest message in a tree of the latest messages."""
+    root, path = hypothesis.recent_tree()
+    tree = Tree(root)
+    for step in path:  # as `at`, but without the neighbours, which are not needed
+        assert isinstance(tree.node, Node), "messages stand in nodes"
+        tree = Tree(tree.node.children[step], tree, step)
+    return tree
 
 
 def in_their_places(nodes: Sequence[Node], hypothesis: Hypothesis) -> Sequence[Tree]:

@@ -23,7 +23,7 @@ from palaver.session.clause_checks import (
     EarlyCheck,
     compares_numbers,
     early_check,
-    early_check_of,
+    early_checks,
     early_failure_in_tree,
     is_about_each,
     is_about_each_state,
@@ -34,7 +34,7 @@ from palaver.session.clause_checks import (
     only_counts,
     told_apart,
 )
-from palaver.session.finished_nodes import in_their_places
+from palaver.session.finished_nodes import in_its_place, in_recent_tree, in_their_places
 from palaver.session.list_comparisons import ListComparisons
 from palaver.session.message_order import MessageOrder
 from palaver.solving.clauses import Clause, clauses_of
@@ -57,11 +57,10 @@ class ConstraintMonitor:
         initial = IncrementalChecks.begin(self._checks, analysis, names, constants).with_message(None)
         self.initial = MonitorState(initial, (None,) * len(clauses), (None,) * len(clauses))
         self._lasting = [not initial.can_recover(check.constraint) for check in self._checks]
-        self._early = [early for at, clause in enumerate(clauses) if (early := early_check_of(at, clause)) is not None]
+        self._early = early_checks(clauses)
         numbers = {name: names[name] for name in sorted(constants)}
-        self._count_limits = [
-            each for at, clause in enumerate(clauses) if (each := limit_of_counts(at, clause, numbers))
-        ]
+        limits = [limit_of_counts(at, clause, numbers) for at, clause in enumerate(clauses)]
+        self._count_limits = [each for each in limits if each is not None]
         # The symbols whose nodes count as soon as they have begun; None if there are too many nodes when there is none.
         begun = frozenset(symbol for each in self._count_limits for symbol in each.symbols if symbol is not None)
         self._limited = None if any(each.limit < 0 for each in self._count_limits) else begun
@@ -107,6 +106,13 @@ class ConstraintMonitor:
         self._follows_the_grammar = not spec.grammar.settings
         certain = messages if self._follows_the_grammar else ()
         self._constant = frozenset(name for name in certain if analysis.is_one_thing(name))
+
+    @cached_property
+    def _sees_around(self) -> frozenset[str] | None:
+        """The nodes around a message that are looked at with it; None if more is needed."""
+        found = frozenset((*self._early, *(each.symbol for each in self._early_of_nodes)))
+        sees_more = not self.is_incremental or self.lists.all or self._analysis.grammar.start in found
+        return None if sees_more else found
 
     @cached_property
     def folded(self) -> frozenset[int]:
@@ -235,9 +241,9 @@ class ConstraintMonitor:
         """The clause by which there are too many nodes, or will be when those that have begun are complete."""
         if not self._count_limits:
             return None
-        limited = self._limited if state.checks is before.checks else None
-        if limited is not None and limited.isdisjoint(hypothesis.open_kinds):
-            return None  # there are no more than before
+        holds = state.checks is before.checks or not state.checks.failures  # of the nodes that are complete
+        if holds and self._limited is not None and self._limited.isdisjoint(hypothesis.open_kinds):
+            return None
         begun: list[str] = list(hypothesis.open_symbols)
         for each in self._count_limits:
             counts = state.checks.counts(each.clause)
@@ -467,15 +473,14 @@ class ConstraintMonitor:
         return 0, None
 
     def _message(self, hypothesis: Hypothesis) -> Tree:
-        """The latest message in its place. Clauses that are not watched see the whole tree around it."""
-        if self.is_incremental:
-            root, path = hypothesis.recent_tree()
-            tree = Tree(root)
-            for step in path:  # as `at`, but without the neighbours, which are not needed
-                assert isinstance(tree.node, Node), "messages stand in nodes"
-                tree = Tree(tree.node.children[step], tree, step)
-            return tree
-        return Tree(hypothesis.tree()).at(hypothesis.latest)
+        """The latest message in its place. Clauses that are not watched see the whole tree around it.
+
+        Watched ones see no more than the name of the node that it stands in, unless they look at that early.
+        """
+        if not self.is_incremental:
+            return Tree(hypothesis.tree()).at(hypothesis.latest)
+        is_alone = self._sees_around is not None and self._sees_around.isdisjoint(hypothesis.around)
+        return in_its_place(hypothesis) if is_alone else in_recent_tree(hypothesis)
 
     def _early_failure(self, message: Tree, before: MonitorState) -> Violation | None:
         if not self._early:
@@ -484,9 +489,9 @@ class ConstraintMonitor:
         while around is not None:
             assert isinstance(around.node, Node), "what has children is a node"
             is_open = isinstance(around.node, OpenNode)
-            for early in self._early:
+            for early in self._early.get(around.node.symbol, ()):
                 # Of a node that the message has completed, the value of a clause that lasts is known by now.
-                if early.symbol == around.node.symbol and (is_open or not self._lasting[early.clause]):
+                if is_open or not self._lasting[early.clause]:
                     failure = early.evaluate(root, {early.variable: around})
                     if failure is not None:
                         return self._with_blame(early.clause, failure, before)

@@ -265,7 +265,7 @@ def _without_name(uri: str) -> str:
 ConnectionState: TypeAlias = Literal["opening", "open", "ended", "reset", "closed"]
 
 # Data may still come over a connection in these states.
-_UP: tuple[ConnectionState, ...] = ("opening", "open")
+_UP: frozenset[ConnectionState | None] = frozenset(("opening", "open"))
 
 
 class Connections:
@@ -394,15 +394,14 @@ class Connections:
 
     def are_as_opened(self) -> bool:
         """Return True if no connection was closed or half-closed by anybody."""
-        return not self._finished and all(state in _UP for state in self._states.values())
+        return not self._finished and _UP.issuperset(self._states.values())
 
     def is_any_reset(self) -> bool:
         return "reset" in self._states.values()
 
     def are_only_opening(self) -> bool:
         """Return True if no peer can send yet, but one may soon."""
-        states = self._peer_states()
-        return "opening" in states and "open" not in states
+        return "opening" in self._states.values() and "open" not in self._peer_states()
 
     def can_servers_send(self) -> bool:
         """Return True if a server that we have connected to, or a program, may still send."""

@@ -7,6 +7,7 @@ by the inverse, the generator of `<a>`, and stored as the node's source, so that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from palaver.grammar.analysis import Analysis, generator_arguments
 from palaver.spec.ast import Rule
@@ -45,7 +46,7 @@ class Sources:
 
         :raises NoSource: there is no inverse, it raised, or its result does not fit
         """
-        if not self._made or not self._concerned(node):
+        if not self._made or node.symbol not in self._concerned:
             return node
         # Rebuilt from the leaves up: each frame is a node, what is above it, and its children done so far.
         done: list[Part] = []
@@ -54,7 +55,7 @@ class Sources:
             current, over, children = frames[-1]
             if len(children) < len(current.children):
                 child = current.children[len(children)]
-                if isinstance(child, Node) and self._concerned(child):
+                if isinstance(child, Node) and child.symbol in self._concerned:
                     frames.append((child, (*over, current.symbol), []))
                 else:
                     children.append(child)
@@ -77,7 +78,7 @@ class Sources:
             current, children = frames[-1]
             if len(children) < len(current.children) and not current.sources:
                 child = current.children[len(children)]
-                if isinstance(child, Node) and self._concerned(child):
+                if isinstance(child, Node) and child.symbol in self._concerned:
                     frames.append((child, []))
                 else:
                     children.append(child)
@@ -101,10 +102,10 @@ class Sources:
             return node  # as it was recorded
         return node if made is None else made._replace(sources=node.sources)
 
-    def _concerned(self, node: Node) -> bool:
-        """True if a generator with arguments made this node or anything in it."""
-        inside = self._below(node.symbol)
-        return node.symbol in self._made or any(symbol in inside for symbol in self._made)
+    @cached_property
+    def _concerned(self) -> frozenset[str]:
+        """The symbols of nodes that a generator with arguments makes, or makes something in."""
+        return frozenset(name for name in self._rules if not self._made.keys().isdisjoint({name} | self._below(name)))
 
     def _sources(self, node: Node, above: tuple[str, ...], history: Sequence[Node]) -> tuple[Node, ...]:
         arguments = self._made.get(node.symbol, ())

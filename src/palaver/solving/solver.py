@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from palaver import interruption
 from palaver.constraints.checks import Check, Failure
@@ -27,7 +28,7 @@ from palaver.solving.clauses import Clause
 from palaver.solving.construction import Constructor
 from palaver.solving.copied_values import ValueCopier
 from palaver.solving.memetic_search import MemeticSearch, NearMiss, StepBudget
-from palaver.solving.solving_limits import ATTEMPTS_BEFORE_COPIES, MAX_CONSTRUCTION_ROUNDS
+from palaver.solving.solving_limits import ATTEMPTS_BEFORE_COPIES, MAX_CONSTRUCTION_ROUNDS, EvolutionRates
 from palaver.solving.solving_plan import SolvingPlan
 from palaver.trees.tree import Tree
 
@@ -59,18 +60,28 @@ def _new_rates() -> tuple[_SuccessRate, _SuccessRate]:
     return _SuccessRate(), _SuccessRate(1.0, 50.0)
 
 
+class SolverParts(NamedTuple):
+    """The means to make a tree satisfy `checks`."""
+
+    checks: Sequence[Check]
+    constructor: Constructor
+    search: MemeticSearch
+    copier: ValueCopier | None = None
+
+
 class Solver:
-    """Makes trees that satisfy `checks`; `make` makes fresh ones."""
+    """Makes trees that satisfy the checks among its parts; `make` makes fresh ones.
+
+    Its parts are put together by the first search. Most messages need none: they satisfy everything as they are made.
+    """
 
     def __init__(
         self,
         make: Callable[[], Tree],
-        checks: Sequence[Check],
+        put_together: Callable[[], SolverParts],
         plan: SolvingPlan,
-        constructor: Constructor,
-        search: MemeticSearch,
         budget: StepBudget,
-        copier: ValueCopier | None = None,
+        rates: EvolutionRates,
     ) -> None:
         self.plan = plan
         self.budget = budget
@@ -78,14 +89,16 @@ class Solver:
         self.discarded = ""  # the reason why the latest tree could not even be made
         self.found_by_search = 0  # the number of trees that a climb has found
         self._make = make
-        self._checks = checks
-        self._constructor = constructor
-        self._search = search
-        self._copier = copier
+        self._put_together = put_together
+        self._max_generations = rates.max_generations
         self._fresh, self._climbs = _new_rates()
         self._has_learnt = False  # since it last forgot
         self._generations = 0
         self._failed = 0  # fresh trees in a row
+
+    @cached_property
+    def _parts(self) -> SolverParts:
+        return self._put_together()
 
     @property
     def failure(self) -> Failure | None:
@@ -95,11 +108,11 @@ class Solver:
     @property
     def left_out(self) -> frozenset[int]:
         """The checks, by their positions, that need not hold yet."""
-        return self._search.left_out
+        return self._parts.search.left_out
 
     @left_out.setter
     def left_out(self, positions: frozenset[int]) -> None:
-        self._search.left_out = positions
+        self._parts.search.left_out = positions
 
     def begin(self) -> None:
         """Start on another tree, with a full budget."""
@@ -112,14 +125,14 @@ class Solver:
         if not self._has_learnt:
             return
         self._has_learnt = False
-        self._search.population.clear()
+        self._parts.search.population.clear()
         self._fresh, self._climbs = _new_rates()
         self.nearest = None
 
     @property
     def is_exhausted(self) -> bool:
         """True if all steps, or all generations, have been spent on the current tree."""
-        return self.budget.is_spent or self._generations >= self._search.rates.max_generations
+        return self.budget.is_spent or self._generations >= self._max_generations
 
     def solve(self) -> Tree | None:
         """A tree that satisfies every check; None if this attempt failed."""
@@ -127,12 +140,13 @@ class Solver:
         self._has_learnt = True
         self.budget.spent += 1
         try:
-            if not self._checks:
+            if not self._parts.checks:
                 return self._make()
             if self._climbs.rate > self._fresh.rate:
                 return self._climb()
             before = self.budget.spent
-            tree, is_solved = self._construct(self._make() if self._copier is None else self._fresh_tree(self._copier))
+            copier = self._parts.copier
+            tree, is_solved = self._construct(self._make() if copier is None else self._fresh_tree(copier))
         except Discarded as discarded:
             self.discarded = discarded.reason
             self._fresh.steps += 1
@@ -156,7 +170,7 @@ class Solver:
     def _construct(self, tree: Tree) -> tuple[Tree, bool]:
         """The tree after some rounds of construction, and True if it satisfies every check."""
         for number in range(MAX_CONSTRUCTION_ROUNDS):
-            derived = self._constructor.derive(tree)
+            derived = self._parts.constructor.derive(tree)
             failing = self._failing(derived)
             if not failing:
                 return derived, True
@@ -165,13 +179,13 @@ class Solver:
             if repaired is derived and (derived is tree or number >= _REPAIR_EQUATIONS_FROM):
                 return derived, False
             tree = repaired
-        tree = self._constructor.derive(tree)
+        tree = self._parts.constructor.derive(tree)
         return tree, not self._failing(tree)
 
     def _failing(self, tree: Tree) -> list[int]:
         """The checks that fail, by their positions."""
-        failing, left_out = [], self._search.left_out
-        for at, check in enumerate(self._checks):
+        failing, left_out = [], self._parts.search.left_out
+        for at, check in enumerate(self._parts.checks):
             if at in left_out:
                 continue
             failure = check.failure(tree)
@@ -184,25 +198,25 @@ class Solver:
         for at in failing:
             for clause in self._repairable[at]:
                 if equations_too or self.plan.uses[clause] != "equation":
-                    tree = self._constructor.repair(clause, tree)
+                    tree = self._parts.constructor.repair(clause, tree)
         return tree
 
     @cached_property
     def _repairable(self) -> list[list[Clause]]:
         """The clauses of each check that construction can repair."""
-        clauses = [clause for clause in self.plan.clauses if self._constructor.can_repair(clause)]
-        return [[clause for clause in clauses if clause.constraint == check.constraint] for check in self._checks]
+        clauses = [clause for clause in self.plan.clauses if self._parts.constructor.can_repair(clause)]
+        return [[clause for clause in clauses if clause.constraint == check.constraint] for check in self._parts.checks]
 
     def _climb(self) -> Tree | None:
         before = self.budget.spent
         self._generations += 1
-        tree, is_solved = self._construct(self._search.start(self._make))
+        tree, is_solved = self._construct(self._parts.search.start(self._make))
         if not is_solved:
-            near = self._search.climb(tree)
+            near = self._parts.search.climb(tree)
             is_solved = near.distance == 0 and not self._failing(near.tree)
             tree = near.tree
             if not is_solved:
-                self._search.remember(near)
+                self._parts.search.remember(near)
                 if self.nearest is None or near.distance < self.nearest.distance:
                     self.nearest = near
             self.found_by_search += is_solved

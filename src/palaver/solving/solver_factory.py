@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import count
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.code_uses import functions_defined_in, reassigned_globals
 from palaver.constraints.distance import Fitness, compile_distance
 from palaver.generation.generation_limits import MAX_SHALLOW_PARTS
-from palaver.generation.makers import FieldMakers, MakeField, Steering, ValueSource, smaller
+from palaver.generation.makers import FieldMakers, MakeField, MakeNode, Steering, ValueSource, smaller
 from palaver.generation.measured_derivations import Measure, MeasuredDerivations
 from palaver.generation.tree_maker import TreeMaker
 from palaver.grammar.analysis import Analysis, BoundDependence
@@ -32,7 +32,7 @@ from palaver.solving.nested_nodes import NestedNodes
 from palaver.solving.optimisation import Optimizer
 from palaver.solving.placement import Placing
 from palaver.solving.solutions import Solutions
-from palaver.solving.solver import Solver
+from palaver.solving.solver import Solver, SolverParts
 from palaver.solving.solving_limits import (
     MAX_OPTIMISATION_STEPS,
     MAX_REPETITIONS,
@@ -117,35 +117,28 @@ class SolverFactory:
         budget = StepBudget(limits.budget)
         drawn = self._drawn(plan, limits)
         program = self._program_for(plan, limits)
-        for equation in plan.equations:
-            equation.compile()
         fields: dict[str, MakeField] = {}
         is_frozen = None if incomplete is None else incomplete.is_frozen
-        placing = replace(self._placing(program, fields, chance / "mend", limits, incomplete), is_frozen=is_frozen)
         measured = self._measured(limits.max_repetitions, program, fields)
         assigner = Assigner(
             self._languages, self._speller, plan.domains, self.read, self.read_bits, measured, limits.max_repetitions
         )
-        constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
         for symbol, domain in drawn.items():
             fields[symbol] = ConstrainedField(symbol, domain, (), (), assigner, None, chance / symbol, budget).make
         # A field that is searched for is not made of others that are, or there might be no end.
-        simple = placing
-        if plan.filters:
-            simple = self._placing(program, dict(fields), chance / "fields", limits, incomplete)
+        drawn_only, stream = dict(fields), chance / "fields"
+
+        def searched(symbol: str) -> ConstrainedField:
+            simple = self._placing(program, drawn_only, stream, limits, incomplete)
+            return self._searched(symbol, plan, simple, assigner, chance / symbol, budget, limits.rates)
+
         for symbol in sorted(plan.filters):
-            fields[symbol] = self._searched(symbol, plan, simple, assigner, chance / symbol, budget, limits.rates).make
-        search = MemeticSearch(
-            [self.distance(constraint, every=at in presumed) for at, constraint in enumerate(constraints)],
-            constructor.derive,
-            placing,
-            assigner,
-            chance / "search",
-            budget,
-            {symbol: each.directions[0].read for each in plan.equations for symbol in sorted(each.written)},
-            limits.rates,
-            is_frozen,
-        )
+            fields[symbol] = _once_wanted(partial(searched, symbol))
+
+        def parts() -> SolverParts:
+            placing = replace(self._placing(program, fields, chance / "mend", limits, incomplete), is_frozen=is_frozen)
+            return self._parts(plan, constraints, presumed, placing, assigner, chance, budget, limits.rates)
+
         if steering is not None:
             steering.leave_out((*drawn, *sorted(self._generated)))
         start, nodes = self.analysis.grammar.start, limits.max_nodes
@@ -163,13 +156,41 @@ class SolverFactory:
                 symbol, turn, nodes=size(), history=history, fields=fields, steering=steering, values=values
             )
             incomplete.counted = lambda node, symbol, more: assigner.counted(Tree(node), symbol, more, counting)
+        make = fresh if incomplete is None else incomplete.completed
+        return Solver(make, parts, plan, budget, limits.rates)
+
+    def _parts(
+        self,
+        plan: SolvingPlan,
+        constraints: Sequence[Constraint],
+        presumed: frozenset[int],
+        placing: Placing,
+        assigner: Assigner,
+        chance: RandomSource,
+        budget: StepBudget,
+        rates: EvolutionRates,
+    ) -> SolverParts:
+        for equation in plan.equations:
+            equation.compile()
+        is_frozen = placing.is_frozen
+        constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
+        search = MemeticSearch(
+            [self.distance(constraint, every=at in presumed) for at, constraint in enumerate(constraints)],
+            constructor.derive,
+            placing,
+            assigner,
+            chance / "search",
+            budget,
+            {symbol: each.directions[0].read for each in plan.equations for symbol in sorted(each.written)},
+            rates,
+            is_frozen,
+        )
         checks = [self.check(constraint, every=at in presumed) for at, constraint in enumerate(constraints)]
         copier = None
         # Where fields count others, or are computed, a copy in one place would have to change the places around it.
         if is_frozen is not None and placing.is_simple:
             copier = ValueCopier(placing, assigner, chance / "copies", is_frozen)
-        make = fresh if incomplete is None else incomplete.completed
-        return Solver(make, checks, plan, constructor, search, budget, copier)
+        return SolverParts(checks, constructor, search, copier)
 
     def optimizer(
         self,
@@ -330,3 +351,15 @@ class SolverFactory:
     def _generated(self) -> frozenset[str]:
         rules = self.analysis.grammar.rules
         return frozenset(symbol for symbol, rule in rules.items() if rule.generator is not None)
+
+
+def _once_wanted(put_together: Callable[[], ConstrainedField]) -> MakeField:
+    """The maker of a field that is put together when the first one is wanted: few sessions want each."""
+    made: list[ConstrainedField] = []
+
+    def make(plain: MakeNode) -> Node:
+        if not made:
+            made.append(put_together())
+        return made[0].make(plain)
+
+    return make

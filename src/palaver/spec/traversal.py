@@ -26,6 +26,7 @@ from palaver.spec.ast import (
     Ref,
     Repeat,
     Selector,
+    SelectorStep,
     Sequence,
 )
 
@@ -199,6 +200,15 @@ def symbols_of(formula: Formula) -> Iterator[str]:
 def step_symbols(path: Selector) -> Iterator[str]:
     """The symbols that the steps of a selector name."""
     return (step.symbol for step in path.steps if isinstance(step, Child | Descendant))
+
+
+def steps_behind(path: Selector) -> Iterator[tuple[str, SelectorStep]]:
+    """The steps of a selector, each with the name before it."""
+    name = path.base
+    for step in path.steps:
+        yield name, step
+        if isinstance(step, Child | Descendant):
+            name = step.symbol
 
 
 def last_symbol(path: Selector) -> str:

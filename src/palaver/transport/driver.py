@@ -120,9 +120,9 @@ class Driver:
                 break
             if isinstance(event, TimePassed) or event.link not in stale:
                 self._see([event])
-                actions = self.session.handle(event)
-                stale.update(action.link for action in actions if isinstance(action, Open | Close))
-                self._carry_out(actions)
+                if actions := self.session.handle(event):
+                    stale.update(action.link for action in actions if isinstance(action, Open | Close))
+                    self._carry_out(actions)
 
     def _speak(self) -> bool:
         if not self.session.wants_to_send:

@@ -48,12 +48,24 @@ def socket_addresses(address: Address, kind: socket.SocketKind) -> list[SocketAd
     """Look up an address, however long the resolver takes. :raises ChannelError: there is no such host or port"""
     if not 0 <= address.port <= 65535:
         raise ChannelError("other", f"{address.port} is not a port: ports are 0 to 65535")
+    host = address.host or DEFAULT_HOST
+    if _is_ipv4(host):
+        return [(socket.AF_INET, (host, address.port))]
     try:
-        found = socket.getaddrinfo(address.host or DEFAULT_HOST, address.port, type=kind)
+        found = socket.getaddrinfo(host, address.port, type=kind)
     except (OSError, UnicodeError) as error:
         reason = (error.strerror or error) if isinstance(error, OSError) else "not a valid host name"
         raise ChannelError("not found", f"{address}: {reason}") from None
     return [(family, place) for family, _, _, _, place in found]
+
+
+def _is_ipv4(host: str) -> bool:
+    """Return True if a host is an address that needs no resolver, which takes longer than all else when we connect."""
+    try:
+        socket.inet_pton(socket.AF_INET, host)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def one_socket_address(address: Address, kind: socket.SocketKind) -> SocketAddress:

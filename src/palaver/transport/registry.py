@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pkgutil import resolve_name
 
 from palaver.addresses import DEFAULT_HOST, Address, scheme_named
@@ -16,11 +17,17 @@ def transport_for(address: Address) -> Transport:
     """
     scheme = scheme_named(address.scheme)
     try:
-        transport = resolve_name(scheme_named(scheme.over or scheme.name).transport)
+        transport = _resolved(scheme_named(scheme.over or scheme.name).transport)
     except OSError as error:
         raise ChannelError.of(error, address) from None
     assert isinstance(transport, Transport), f"{address.scheme} names something that is not a transport"
     return transport
+
+
+@cache
+def _resolved(name: str) -> object:
+    """What a name means; each session asks for the same one or two."""
+    return resolve_name(name)
 
 
 def free_port(scheme: str, host: str = DEFAULT_HOST) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -340,6 +341,7 @@ def _begun(options: dict[str, Any]) -> tuple[Campaign, RunWriter | None]:
     from palaver.campaign.campaign_factory import talk
     from palaver.recording.run_folders import RunError
 
+    gc.freeze()  # what was imported stays
     arguments = _arguments(options)
     learnt = _learnt(options["learn_from"])
     campaign = talk(load_spec(options), plans=options["verbose"], learn_from=learnt, **arguments)
