@@ -11,8 +11,8 @@ from palaver.trees.tree import Tree
 
 def in_its_place(hypothesis: Hypothesis) -> Tree:
     """The latest message below its parent, of which only the name is there."""
-    around = hypothesis.around
-    return Tree(hypothesis.newest, Tree(OpenNode(around[0], ())) if around else None)
+    around = next(hypothesis.around, None)
+    return Tree(hypothesis.newest, Tree(OpenNode(around, ())) if around is not None else None)
 
 
 def in_recent_tree(hypothesis: Hypothesis) -> Tree:
