@@ -158,6 +158,11 @@ class Hypothesis:
         return item.part if isinstance(item, ClosedSubtree) else item
 
     @property
+    def kinds_around(self) -> frozenset[NonTerminal]:
+        """The same symbols, each once."""
+        return kinds_around(self._said)
+
+    @property
     def latest(self) -> TreePath:
         """The path of the latest message in `tree()`. :raises ValueError: there is none"""
         if self._said.children is None:

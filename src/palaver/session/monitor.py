@@ -479,7 +479,7 @@ class ConstraintMonitor:
         """
         if not self.is_incremental:
             return Tree(hypothesis.tree()).at(hypothesis.latest)
-        is_alone = self._sees_around is not None and self._sees_around.isdisjoint(hypothesis.around)
+        is_alone = self._sees_around is not None and self._sees_around.isdisjoint(hypothesis.kinds_around)
         return in_its_place(hypothesis) if is_alone else in_recent_tree(hypothesis)
 
     def _early_failure(self, message: Tree, before: MonitorState) -> Violation | None:
