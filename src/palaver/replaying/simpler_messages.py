@@ -12,6 +12,7 @@ from typing import NamedTuple
 from palaver.compiled import Spec
 from palaver.errors import ConversionError
 from palaver.random_source import RandomSource
+from palaver.replaying.replaying_limits import MAX_UNREADABLE_CHANGES
 from palaver.trees.node import Node, Part, TreePath, replace_at, same_structure
 from palaver.trees.tree import Tree
 from palaver.trees.values import leaves_of
@@ -110,8 +111,14 @@ class Simplifier:
 
         What cannot be judged without earlier messages is left to the session.
         """
-        is_judged = self._is_read(root)
-        yield from (each for each in proposed if not is_judged or self._is_read(each.node))
+        is_judged, unreadable = self._is_read(root), 0
+        for each in proposed:
+            if not is_judged or self._is_read(each.node):
+                yield each
+                continue
+            unreadable += 1
+            if unreadable == MAX_UNREADABLE_CHANGES:
+                return
 
     def _is_read(self, root: Node) -> bool:
         try:
