@@ -7,11 +7,13 @@ import json
 import pytest
 from guided import campaign, guidance
 
+import palaver
+from palaver.campaign.events import MessageSent
 from palaver.campaign.run import Budget, Until
 from palaver.grammar.symbol_languages import Languages
 from palaver.navigation.value_classes import classes_of
 from palaver.random_source import RandomSource
-from palaver.session.findings import Verdict
+from palaver.session.findings import SessionMessage, Verdict
 
 PUT = """
 <start> ::= <exchange>*
@@ -88,6 +90,29 @@ def test_a_length_of_two_bytes_is_reached_by_a_longer_payload() -> None:
     assert run.run().verdict is Verdict.PASS
     missing = run.guidance.missing_values()
     assert not [each for each in missing if each.startswith("<size> in <frame>: number 25")]
+
+
+COUNTED = """
+<start> ::= <exchange>{1,4}
+<exchange> ::= <Client:put> <Server:ok>
+<put> ::= "put " <key> <text> ";" <text> "\\n"
+<key> ::= r"[a-z]{2}"
+<text> ::= <size> ":" <char>{int(<size>)}
+<size> ::= r"0|[1-9][0-9]?"
+<char> ::= r"[a-z]"
+<ok> ::= "OK\\n"
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_messages_with_a_wanted_count_have_as_many_parts(seed: int) -> None:
+    run = campaign(COUNTED, seed, Budget(Until.PLATEAU, None), covers_values=True)
+    said: list[SessionMessage] = []
+    run.attach(lambda event: said.append(event.message) if isinstance(event, MessageSent) else None).run()
+    spec = palaver.loads(COUNTED)
+    assert [each.data for each in said if spec.read_as(each.symbol, each.data) is None] == []
+    assert run.guidance.missing_values() == []
+    assert run.verdict is Verdict.PASS
 
 
 def test_what_another_run_has_covered_is_left_out() -> None:

@@ -138,6 +138,14 @@ SHORTEST = {
     "websocket WrongNumber": 2 + 5 + 1,
     "websocket StaysOpen": 2 + 5 + 2,
     "websocket GoesOn": 2 + 5 + 2,
+    # Keys are removed first, which is answered. Then a value must be there, mostly.
+    **{f"redis {name}": 2 + 1 for name in ("CountsCharacters", "CountsTwice", "NilIsEmpty")},
+    **{
+        f"redis {name}": 2 + 3
+        for name in ("PushesInOrder", "WrapsAround", "ReadsAnyNumber", "LastIsExcluded", "AnyKind")
+    },
+    "redis EmptyListsStay": 2 + 3,  # what is removed of nothing leaves something empty
+    "redis RenameCopies": 2 + 5,  # a value, its new name with their answers, and the old one
     # It takes 17 messages of IMAP until a mailbox with two letters was made and is open.
     "imap AnyPassword": 2,
     "imap PeekMarks": 17 + 3,  # it is looked at, and then asked for what was seen

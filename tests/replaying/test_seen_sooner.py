@@ -133,3 +133,11 @@ def test_what_is_noticed_later_or_elsewhere_is_another_finding(server: Server, t
     assert not is_seen_sooner(replace(now, party="Client"), finding, symbols)
     assert not is_seen_sooner(replace(now, kind=FindingKind.UNPARSEABLE), finding, symbols)
     assert not is_seen_sooner(now, finding, [])
+
+
+def test_what_was_taken_for_an_answer_may_come_before_the_question() -> None:
+    before = Finding(FindingKind.CONSTRAINT, 0.0, "", "Server", got=b"boo 1\n")
+    now = Finding(FindingKind.UNEXPECTED, 0.0, "", "Server", got=b"boo 1\n")
+    assert is_seen_sooner(now, before, ["<ask>"])
+    assert not is_seen_sooner(replace(now, got=b"boo 2\n"), before, ["<ask>"])
+    assert not is_seen_sooner(replace(now, got=b""), replace(before, got=b""), ["<ask>"])

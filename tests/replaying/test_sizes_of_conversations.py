@@ -70,3 +70,16 @@ def test_every_value_of_bytes_has_simpler_ones(value: bytes) -> None:
     assert message is not None
     for simpler in Simplifier(spec, RandomSource(1)).values(message):
         assert len(bytes(Tree(simpler.node))) <= len(value)
+
+
+def test_a_message_with_a_count_is_simplified_to_others_of_the_grammar() -> None:
+    spec = palaver_.loads(
+        '<start> ::= "put " <size> ":" <word>{int(<size>)} "."\n<size> ::= r"[0-9]"\n<word> ::= r"[a-z]{1,3}"\n'
+    )
+    message = spec.read_as("<start>", "put 3:abc.")
+    assert message is not None
+    simplifier = Simplifier(spec, RandomSource(1))
+    for changes in (simplifier.subtrees, simplifier.rounds, simplifier.values):
+        texts = [str(Tree(each.node)) for each in changes(message)]
+        assert [text for text in texts if spec.read_as("<start>", text) is None] == []
+    assert "put 3:aac." in texts

@@ -394,6 +394,15 @@ class Spec:
         except (Discarded, SpecCrash):
             return None
 
+    def tree_with(self, part: Node, symbol: str, chance: RandomSource, history: Sequence[Node] = ()) -> Node | None:
+        """A random tree of `symbol` with a part that a repetition in it counts by, constraints aside."""
+        try:
+            pins: dict[str, Node] = {part.symbol: part}
+            program = self._program(MAX_REPETITIONS, frozenset())
+            return program.make(symbol, chance, nodes=MAX_NODES, history=history, pins=pins)
+        except (Discarded, SpecCrash):
+            return None
+
     def readings(self, symbol: str, data: bytes, history: Sequence[Node] = ()) -> Iterator[Node]:
         """The derivations of a whole message as `symbol`, constraints aside, with the sources of generated parts.
 

@@ -10,7 +10,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from palaver.compiled import Spec
+from palaver.errors import ConversionError
 from palaver.random_source import RandomSource
+from palaver.replaying.replaying_limits import MAX_UNREADABLE_CHANGES
 from palaver.trees.node import Node, Part, TreePath, replace_at, same_structure
 from palaver.trees.tree import Tree
 from palaver.trees.values import leaves_of
@@ -71,6 +73,9 @@ class Simplifier:
 
     def subtrees(self, root: Node) -> Iterator[SimplerMessage]:
         """The message with one subtree replaced by the smallest of its symbol, or by one that is inside of it."""
+        yield from self._words(root, self._with_subtrees(root))
+
+    def _with_subtrees(self, root: Node) -> Iterator[SimplerMessage]:
         for path, node in _editable(root):
             for other in (self._smallest_of(node.symbol), *_inside(node)):
                 if other is not None and not same_structure(other, node) and size_of(other) < size_of(node):
@@ -78,6 +83,9 @@ class Simplifier:
 
     def rounds(self, root: Node) -> Iterator[SimplerMessage]:
         """The message with some neighbouring parts of a node left out."""
+        yield from self._words(root, self._with_fewer_parts(root))
+
+    def _with_fewer_parts(self, root: Node) -> Iterator[SimplerMessage]:
         for path, node in _editable(root):
             if len(node.children) > 1 and any(isinstance(child, Node) for child in node.children):
                 for fewer in shorter(node.children):
@@ -85,6 +93,9 @@ class Simplifier:
 
     def values(self, root: Node) -> Iterator[SimplerMessage]:
         """The message with one text in it shorter, or plainer."""
+        yield from self._words(root, self._with_texts(root))
+
+    def _with_texts(self, root: Node) -> Iterator[SimplerMessage]:
         for path, node in _editable(root):
             if _has_bits(node):
                 continue
@@ -94,6 +105,26 @@ class Simplifier:
             else:
                 for other in _simpler_texts(Tree(node).serialised()):
                     yield from self._read(root, path, node, other)
+
+    def _words(self, root: Node, proposed: Iterator[SimplerMessage]) -> Iterator[SimplerMessage]:
+        """Those that the grammar allows: a part may say how often another is repeated.
+
+        What cannot be judged without earlier messages is left to the session.
+        """
+        is_judged, unreadable = self._is_read(root), 0
+        for each in proposed:
+            if not is_judged or self._is_read(each.node):
+                yield each
+                continue
+            unreadable += 1
+            if unreadable == MAX_UNREADABLE_CHANGES:
+                return
+
+    def _is_read(self, root: Node) -> bool:
+        try:
+            return self._spec.read_as(root.symbol, Tree(root).serialised()) is not None
+        except ConversionError:  # its bits fill no whole bytes
+            return False
 
     def _read(self, root: Node, path: TreePath, node: Node, value: Node | str | bytes) -> Iterator[SimplerMessage]:
         if isinstance(value, Node):

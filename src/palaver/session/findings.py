@@ -153,9 +153,11 @@ def is_seen_sooner(now: Finding, before: FoundProblem, symbols: Sequence[str]) -
     """Return True if what came out of turn is only noticed earlier now, where the same is said.
 
     With several connections, it may be noticed while messages go on with another one. Then the place is another, and
-    perhaps what came there first. `symbols` are those of the messages before the earlier finding.
+    perhaps what came there first. On one connection, it may have been taken for the answer to our next message.
+    `symbols` are those of the messages before the earlier finding.
     """
-    if (now.kind, before.kind) != (FindingKind.UNEXPECTED,) * 2 or now.party != before.fingerprint.party:
+    is_alike = before.kind is FindingKind.UNEXPECTED or now.got == before.got != b""
+    if now.kind is not FindingKind.UNEXPECTED or now.party != before.fingerprint.party or not is_alike:
         return False
     said = [each.symbol for each in now.messages]
     return len(said) < len(symbols) and said == list(symbols[: len(said)])

@@ -12,7 +12,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from palaver.compiled.data import message_bytes
 from palaver.constraints.checks import Failure
+from palaver.errors import ConversionError
 from palaver.generation.makers import Steering, ValueSource
 from palaver.interruption import Interrupted
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
@@ -26,7 +28,7 @@ from palaver.session.message_maker import MessageMaker
 from palaver.session.references import NO_MESSAGES
 from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING
 from palaver.solving.generator_sources import MissingInverse, NoSource
-from palaver.trees.node import Node, NonTerminal
+from palaver.trees.node import Node, NonTerminal, Part, part_at, same_structure
 from palaver.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -438,6 +440,8 @@ class SessionHistory:
         readings = [script.node] if script.node is not None else list(self._readings(move.symbol, script.data))
         if not script.is_exact and move.symbol in self._setup.generated:
             readings = [self._setup.spec.sources.made_again(node) for node in readings[:1]]
+        if script.kept is not None and not all(self._is_word(move.symbol, node) for node in readings[:1]):
+            return self._with_part(move, part_at(readings[0], script.kept)) or self.maker.make(move)
         # A message that was put together must obey as a fresh one does, also where a constraint may recover later.
         for node in readings if script.kept is None else ():
             extension = self.checked(move, node, is_ours=True)
@@ -447,6 +451,25 @@ class SessionHistory:
             return None
         made = None if script.kept is None else self.maker.remake(move, readings[0], script.kept)
         return made or self.maker.remake(move, readings[0])
+
+    def _with_part(self, move: MessageType, part: Part) -> Extension | None:
+        """A message with such a part, and as much of others as that says; None if none was found."""
+        assert isinstance(part, Node), "a part of a message that is kept is a node"
+        history = self._setup.references.seen_by(move.symbol, self.referenced)
+        made = self._setup.spec.tree_with(part, move.symbol, self._chance / "with part" / self.number, history)
+        found = () if made is None else Tree(made).find_subtrees(part.symbol)
+        place = next((tree.path for tree in found if same_structure(tree.node, part)), None)
+        return None if made is None or place is None else self.maker.remake(move, made, place)
+
+    def _is_word(self, symbol: str, node: Node) -> bool:
+        """Return False if no such message is put together so: a part in it may say how often another is repeated."""
+        if symbol not in self._setup.references.counting or self._setup.spec.grammar.settings:
+            return True
+        try:
+            data = message_bytes(Tree(node))
+        except ConversionError:
+            return False
+        return any(True for _ in self._readings(symbol, data))
 
     def _readings(self, symbol: str, data: bytes) -> Iterator[Node]:
         """The trees of a message of which the bytes are known; one without parts if a setting broke its grammar."""

@@ -44,7 +44,8 @@ class References:
         self._messages = tuple(dict.fromkeys(message.symbol for message in analysis.messages))
         self._states = analysis.above(self._messages)
         self._trails = BoundPaths()
-        # The messages that refer to others, and those that are referred to.
+        # The messages in which something is counted by a field, those that refer to others, and those referred to.
+        self.counting = frozenset(each for each in self._messages if any(self._bounds_in(self._inside(each))))
         self.readers = frozenset(symbol for symbol in self._messages if self._track_bounds_of(symbol))
         counted = {path.names[-1] for path in self._trails.paths}
         below = self._analysis.below
