@@ -241,7 +241,7 @@ where (
     + len(*<wrong_plain>) + len(*<wrong_plain_at_once>) + len(*<plain>) + len(*<plain_at_once>) + len(*<vrfy>) + len(*<expn>)
     + len(*<noop_words>) + len(*<help>) + len(*<early_login>.<auth>) + len(*<early_login>.<rcpt>) + len(*<early_login>.<data>)
     + len(*<too_early>.<mail>) + len(*<disorder>.<rcpt>) + len(*<disorder>.<data>) + len(*<disorder>.<auth>) + len(*<no_login>.<auth>)
-    + len(*<unheeded>) + len(*<not_now>.<data>) + len(*<odd_envelope>.<data>) <= MOST_MISTAKES
+    + len(*<unheeded>) + len(*<sent_away>) + len(*<not_now>.<data>) + len(*<odd_envelope>.<data>) <= MOST_MISTAKES
 )
 # What is begun with MAIL may have to be ended with RSET.
 where (
