@@ -177,8 +177,8 @@ BUGS = (
     Bug("KeepsSender", 8, "unexpected response"),
     Bug("OneLetterOnly", 1, "unexpected response"),
     # It takes two wrong guesses in one session: with the seeds 1 to 6, that is session 3, 3, 17, 20, 3 and 30.
-    Bug("TwoGuesses", 40, "no response"),
-    Bug("TiresOfGuessing", 40, "unexpected response"),
+    Bug("TwoGuesses", 80, "no response"),
+    Bug("TiresOfGuessing", 80, "unexpected response"),
     Bug("ThirdTimeLucky", 200, "unexpected response"),
     Bug("AnyPassword", 5, "unexpected response"),
     Bug("TellsWhoThereIs", 5, "unexpected response"),

@@ -93,7 +93,7 @@ connection = websocket.create_connection(f"ws://127.0.0.1:{sys.argv[1]}/", timeo
 try:
     for message in ("palaver", "caf\\u00e9"):
         connection.send(message)
-        if not connection.recv():
+        if connection.recv_data()[0] == websocket.ABNF.OPCODE_CLOSE:  # `recv` gives "" for that and for empty text
             connection.shutdown()
             break
     else:

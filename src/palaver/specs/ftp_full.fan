@@ -243,17 +243,21 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 
 # There is nothing to be listed, which some servers tell by an empty list.
 <list_gone>      ::= <Client:Server:list_of_gone> (
-    <Server:Client:no_file> | <Server:Client:opening> (
+    <nothing_listed> | <Server:Client:opening> (
         <ServerClose:ClientClose:closed> <Server:Client:complete_or_not> | <Server:Client:complete_or_not> <ServerClose:ClientClose:closed>
     )
 )
 <complete_or_not> ::= <complete> | <no_file>
+
+# Who refuses needs no data connection any more, and may end what waits there before it says so, as ProFTPD does.
+<nothing_listed> ::= <ServerData:ClientData:connection_reset>? <Server:Client:no_file>
+<connection_reset> ::= ""
 <list_of_gone>   ::= ("LIST " | "NLST ") <gone> "\r\n"
 
 <list_names>     ::= <Client:Server:nlst> <Server:Client:opening> <ServerData:ClientData:names>? (
     <ServerClose:ClientClose:closed> <Server:Client:complete> |
     <Server:Client:complete> <ServerData:ClientData:names>? <ServerClose:ClientClose:closed>
-) | <Client:Server:nlst> <Server:Client:no_file>
+) | <Client:Server:nlst> <nothing_listed>
 # [set by UPLOAD]
 <nlst>           ::= "NLST\r\n" | "NLST " <folder> "\r\n" | "NLST /upload\r\n"
 <names>          ::= (<name> "\r\n")+ := listed_names()
@@ -262,7 +266,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <list_facts>     ::= <Client:Server:mlsd> <Server:Client:opening> <ServerData:ClientData:facts>? (
     <ServerClose:ClientClose:closed> <Server:Client:complete> |
     <Server:Client:complete> <ServerData:ClientData:facts>? <ServerClose:ClientClose:closed>
-) | <Client:Server:mlsd> <Server:Client:not_implemented>
+) | <Client:Server:mlsd> <ServerData:ClientData:connection_reset>? <Server:Client:not_implemented>
 # [set by UPLOAD]
 <mlsd>           ::= "MLSD\r\n" | "MLSD " <folder> "\r\n" | "MLSD /upload\r\n"
 <facts>          ::= (<fact>+ " " <name> "\r\n")+ := listed_facts()
@@ -304,7 +308,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 # The server finds a name, and tells it or not.
 <store_unique>   ::= <Client:Server:cwd_upload> <Server:Client:changed> <Client:Server:stou> (
     <Server:Client:opening> <ClientData:ServerData:line> <ClientClose:ServerClose:closed> <Server:Client:complete> |
-    <Server:Client:not_unique>
+    <ServerData:ClientData:connection_reset>? <Server:Client:not_unique>
 )
 # [set by UPLOAD]
 <cwd_upload>     ::= "CWD /upload\r\n"

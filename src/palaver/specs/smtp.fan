@@ -32,13 +32,13 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 
 # Nobody has logged in yet. An attempt to log in may turn out well or not: who has named the right user may still give
 # the wrong password. So after AUTH several rules are followed at once, and what is said next decides between them.
-<guest>           ::= <attempt> | <put_off> <guest> | <farewell> | <sent_away> | <locked_out>
+<guest>           ::= <attempt> | <farewell> | <sent_away> | <locked_out>
 <attempt>         ::= <login_good> <member> | (<login_bad> | <login_ended> | <not_allowed>) <guest>
 <login_good>      ::= <Client:auth> <Server:prompt> <Client:user> <Server:prompt> <Client:password> <Server:logged_in>
 <login_bad>       ::= <Client:auth> <Server:prompt> <wrong_account> <Server:login_failed>
 <wrong_account>   ::= (<Client:user> | <Client:wrong_user>) <Server:prompt> <Client:wrong_password>
 <login_ended>     ::= <Client:auth> <Server:prompt> <Client:cancel> <Server:cancelled>
-<not_allowed>     ::= <Client:mail> (<Server:login_needed> | <refused_later>)
+<not_allowed>     ::= <Client:mail> (<Server:login_needed> | <Server:not_from_you_now> | <refused_later>)
 
 # Somebody has logged in. Whatever is done then, the state is the same afterwards, so the rule ends with itself.
 <member>          ::= (<transaction> | <disorder> | <pause> | <put_off>) <member> | <farewell> | <shut_down>

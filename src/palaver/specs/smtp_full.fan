@@ -30,16 +30,19 @@ include('smtp_starttls.fan')
 
 # Three kinds of servers: those that want to be encrypted before a login, those that offer one, those that need none.
 <known>           ::= <Server:tls_features> <in_clear> | <Server:features> <guest> | <Server:other_features> <member_or_not>
-<in_clear>        ::= (<no_login> | <mail_in_clear> | <idle> | <free_reset> | <slip> | <no_tls>)* (<encryption> <in_secret> | <farewell> | <sent_away>)
+<in_clear>        ::= (<no_login> | <mail_in_clear> | <idle> | <free_reset> | <slip> | <no_tls>)* (<encryption> <in_secret> | <farewell> | <sent_away> | <cut_short>)
 <mail_in_clear>   ::= <Client:mail> (<Server:login_needed> | <Server:ok> <reset>)
 
 # What was said in clear may have been said by anybody, so it is forgotten, and they say hello again.
 <in_secret>       ::= (<too_early> | <early_reset> | <idle> | <slip>)* <Client:ehlo> <known_in_secret>
 <known_in_secret> ::= <Server:secret_features> <secret_guest> | <Server:plain_features> <member_or_not>
 
-<guest>           ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip> | <no_tls>)* (<login> <member> | <to_secret> | <farewell> | <sent_away> | <locked_out>)
+<guest>           ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip> | <no_tls>)* (<login> <member> | <to_secret> | <farewell> | <sent_away> | <cut_short> | <locked_out>)
 <to_secret>       ::= <encryption> <in_secret>
 <secret_guest>    ::= (<login_failure> | <not_allowed> | <idle> | <free_reset> | <slip>)* (<login> <member> | <farewell> | <sent_away> | <locked_out>)
+
+# [note] RFC 5321 (3.8): the server ends the session of who makes many mistakes
+<cut_short>       ::= (<Client:starttls> | <Client:noop> | <Client:help> | <Client:vrfy>) <Server:closing> <Server:connection_ended>
 
 <member_or_not>   ::= <member> | <Client:mail> <Server:kept_out> <farewell>
 # [note] RFC 4954 (6): the server wants a login, and offers none that is known here
@@ -57,12 +60,13 @@ where len(*<disorder>.<not_offered>) == 0 or len(*<logged_in>) == 0
 
 # Whoever says hello again forgets the envelope, and stays logged in.
 <new_hello>       ::= (
-    <Client:helo> <Server:welcome> <old_parameters>? <Client:ehlo> <Server:any_features> |
+    <Client:helo> <Server:welcome> <old_parameters>? <hello_again> |
     <Client:ehlo> <Server:any_features> | (<Client:ehlo> | <Client:helo>) <Server:greeted_already>
 )
+<hello_again>     ::= <Client:ehlo> <Server:any_features>
 # [note] RFC 5321 (4.1.4): who has said hello may not say it again
 <greeted_already> ::= r"(503-[\t -~]*\r\n)*503( [\t -~]*)?" "\r\n"
-<old_parameters>  ::= <Client:odd_mail> (<Server:rejection> | <Server:ok> <Client:odd_rcpt> <Server:rcpt_answer> <reset>)
+<old_parameters>  ::= <Client:odd_mail> (<Server:rejection> | <Server:ok> (<Client:odd_rcpt> <Server:rcpt_answer>)? <reset>)
 <rcpt_answer>     ::= <recipient_ok> | <rejection>
 
 
@@ -234,21 +238,23 @@ where <greeting>..<host> == <any_features>.<host>
 
 # --- What must hold ---------------------------------------------------------------------------------------------------
 
-# As in smtp: who knows that a server hangs up on those who make mistakes sets a limit.
+# As in smtp: who knows that a server hangs up on those who make mistakes sets a limit. Where there is no encryption,
+# STARTTLS is one: Postfix takes a second for each answer after ten.
 where (
     len(*<unknown>) + len(*<odd_line>) + len(*<wrong_mail>) + len(*<wrong_rcpt>) + len(*<wrong_auth>) + len(*<odd_quit>)
     + len(*<odd_mail>) + len(*<odd_rcpt>) + len(*<odd_data>) + len(*<odd_starttls>) + len(*<nested_mail>) + len(*<no_base64>)
     + len(*<wrong_plain>) + len(*<wrong_plain_at_once>) + len(*<plain>) + len(*<plain_at_once>) + len(*<vrfy>) + len(*<expn>)
     + len(*<noop_words>) + len(*<help>) + len(*<early_login>.<auth>) + len(*<early_login>.<rcpt>) + len(*<early_login>.<data>)
     + len(*<too_early>.<mail>) + len(*<disorder>.<rcpt>) + len(*<disorder>.<data>) + len(*<disorder>.<auth>) + len(*<no_login>.<auth>)
-    + len(*<unheeded>) + len(*<not_now>.<data>) + len(*<odd_envelope>.<data>) <= MOST_MISTAKES
+    + len(*<unheeded>) + len(*<sent_away>) + len(*<starttls>) + len(*<login_ended>.<cancel>) + len(*<wrong_account>)
+    + len(*<not_now>.<data>) + len(*<odd_envelope>.<data>) <= MOST_MISTAKES
 )
-# What is begun with MAIL may have to be ended with RSET.
+# What is begun with MAIL may have to be ended with RSET, and HELO with EHLO.
 where (
     len(*<noop>) + len(*<help>) + len(*<vrfy>) + len(*<auth>) + len(*<expn>) + len(*<odd_line>) + len(*<unknown>)
     + len(*<free_reset>.<rset>) + len(*<early_reset>.<rset>) + len(*<mail>) + len(*<odd_mail>) + len(*<wrong_mail>)
     + len(*<auth_user>) + len(*<plain>) + len(*<plain_at_once>) + len(*<wrong_plain_at_once>) + len(*<wrong_auth>)
-    + len(*<new_hello>.<helo>) + len(*<noop_words>) <= MOST_PAUSES
+    + len(*<new_hello>.<helo>) + len(*<new_hello>.<helo>) + len(*<new_hello>.<ehlo>) + len(*<noop_words>) <= MOST_PAUSES
 )
 
 

@@ -15,6 +15,8 @@ include('smtp.fan')
 # Who takes mail for everybody may complete an address, so a wrong one is not tried.
 <not_now>         ::= <Client:data> <Server:out_of_order>
 
-# Nobody has logged in here. If there is a login all the same, it is cancelled.
+# Nobody has logged in here.
 <disorder>        ::= (<Client:rcpt> | <Client:data>) <Server:out_of_order> | <Client:auth> <no_login_needed>
-<no_login_needed> ::= <Server:rejection> | <Server:prompt> <Client:cancel> <Server:cancelled>
+<no_login_needed> ::= <Server:rejection> | <Server:needless_prompt> <Client:cancel> <Server:cancelled>
+# [note] RFC 4954 (4): there is a login, too, which nobody needs
+<needless_prompt> ::= <prompt>
