@@ -325,6 +325,15 @@ def test_brute_force_finds_the_same_trees() -> None:
     assert comparison.accepted > 10
 
 
+@pytest.mark.parametrize("data", ["00", "000", "1222", "1220", "12200"])
+def test_a_length_that_is_rounded_leaves_more_than_one_place_for_the_end(data: str) -> None:
+    text = "<start> ::= <rec>+\n<rec> ::= <len> <data>\n<len> ::= r'[0-3]'\n<data> ::= <c>*\n<c> ::= r'[0-2]'\n"
+    spec = palaver.loads(text + "where forall <r> in <rec>: len(str(<r>.<data>)) // 2 == int(<r>.<len>)\n")
+    expected = by_brute_force(spec, data)
+    for cut in (0, 1):
+        assert by_bounded_matcher(spec, data, cut) == expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", few(range(40), 13))
 def test_brute_force_finds_the_same_trees_of_many_inputs(seed: int) -> None:

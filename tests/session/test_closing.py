@@ -137,6 +137,22 @@ def test_an_end_before_it_is_expected_counts_when_it_is() -> None:
     assert driven.session.verdict is Verdict.PASS
 
 
+@pytest.mark.parametrize("how", [None, "reset"])
+def test_a_spec_that_expects_an_answer_behind_the_end_of_its_connection_is_wrong(how: str | None) -> None:
+    text = (
+        "<start> ::= <Server:Client:bye> <Server:Client:connection_closed> <Client:Server:quit> <Server:Client:bye>\n"
+    )
+    driven = DrivenSession(text + RULES).open()
+    driven.hear(b"BYE\n")
+    driven.close()
+    assert driven.talk() == b"QUIT\n"
+    driven.close(how) if how else driven.wait(6.0)
+    (finding,) = driven.session.findings
+    assert finding.kind is FindingKind.SPEC_CRASH
+    told = "the spec expects <bye> from Server on a connection that Server has ended with <connection_closed>"
+    assert told in finding.message
+
+
 @pytest.mark.parametrize(
     ("name", "action"),
     [

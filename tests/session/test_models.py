@@ -200,3 +200,14 @@ def test_both_ends_of_a_long_state_are_in_the_headline_and_all_of_it_below() -> 
     assert "and the end')" in finding.headline
     assert "x" * 90 not in finding.headline
     assert "x" * 90 in finding.show()
+
+
+@pytest.mark.parametrize("exchanges", ["<exchange> <Client:quit>", "<exchange>"], ids=["in the middle", "at the end"])
+def test_the_state_is_told_also_if_the_last_message_is_wrong(exchanges: str) -> None:
+    driven = DrivenSession(REVERSED.replace("<exchange>* <Client:quit>", exchanges)).open()
+    driven.talk()
+    driven.hear(b"wrongs\n")
+    driven.talk()
+    driven.wait(10)
+    assert driven.kinds == [FindingKind.CONSTRAINT]
+    assert "the state of follow = 'wrongs is not " in driven.session.findings[0].headline

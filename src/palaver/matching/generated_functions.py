@@ -28,7 +28,7 @@ from palaver.matching.generated_lookups import (
     TokenPeeks,
     settle,
 )
-from palaver.matching.grammar_slots import Computed, Nonterminal
+from palaver.matching.grammar_slots import Computed, Nonterminal, is_one_number
 from palaver.matching.instructions import FieldValue, ParseInstruction, ReadFunction, Unsupported
 from palaver.matching.lookahead import UNDECIDED, LookaheadState
 from palaver.matching.matching_limits import (
@@ -212,7 +212,7 @@ class _FunctionWriter:
         least, most = self._limits(begin)
         parts, count = self._fresh("r"), self._fresh("c")
         self._line(f"{parts} = []")
-        if begin.least == begin.most:
+        if is_one_number(begin.least, begin.most):
             self._line(f"for {count} in range({least}):")
             self._indent += 1
         else:
@@ -386,7 +386,7 @@ class _FunctionWriter:
         least, most = self._limits(op)
         parts, end = self._fresh("p"), self._fresh("e")
         runs = self._name(RunCache(op.known, None if op.takes_all else op.match))
-        if op.least == op.most:
+        if is_one_number(op.least, op.most):
             self._line(f"{end} = at + {least}")
             self._give_up_if(f"{end} > size")
         elif isinstance(op.least, int) and not isinstance(op.most, Computed) and not op.takes_all:

@@ -164,6 +164,12 @@ class Advice(NamedTuple):
         return max(0, -(-low // self.divisor)), (low + self.rounding - 1) // self.divisor
 
 
+def is_one_number(least: int | Computed, most: int | Computed | None) -> bool:
+    """Return True if two bounds are always equal; what a constraint rounds stands for several numbers."""
+    is_rounded = isinstance(least, Computed) and least.advice is not None and least.advice.rounding > 1
+    return least == most and not is_rounded
+
+
 def next_chars(slot: GrammarSlot, state: AutomatonState | int) -> CharSet:
     """The characters that a terminal in `state` goes on with; `state` of a literal counts characters."""
     if isinstance(state, AutomatonState):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from palaver.matching.grammar_slots import BIT, LITERAL, GrammarSlot, Nonterminal, chain
+from palaver.matching.grammar_slots import BIT, LITERAL, GrammarSlot, Nonterminal, chain, is_one_number
 from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.matching_limits import MAX_AUTOMATON_STATES
 from palaver.matching.rule_regexes import (
@@ -66,7 +66,7 @@ class RegexRules:
         one = self.pattern_of(rule)
         if one is None or not one.least == one.most == 1:
             return None
-        is_certain = repetition.least == repetition.most or not one.chars & self._chars_after(repetition)
+        is_certain = is_one_number(repetition.least, repetition.most) or not one.chars & self._chars_after(repetition)
         return one.chars if is_certain else None
 
     def pattern_of_slots(self, slots: Sequence[GrammarSlot]) -> RulePattern | None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from palaver.grammar.analysis import Analysis, nullable_symbols
 from palaver.matching.forecaster import MessageType
 from palaver.session.extension import Refusal
+from palaver.session.finding_drafts import FindingDraft
+from palaver.session.findings import FindingKind
 
 if TYPE_CHECKING:
     from palaver.session.history import SessionHistory
@@ -49,6 +51,7 @@ class Endings:
         self._history = history
         self._connections = connections
         self.came: dict[str, PeerEnding] = {}  # by the link; those that were no message yet
+        self._told: dict[str, MessageType] = {}  # by the link; the messages that the others were
 
     def note(self, link: str, how: PeerEnding) -> None:
         """Note that the peer has ended a connection; that is a message as soon as one is expected."""
@@ -71,9 +74,23 @@ class Endings:
             extension = self._history.extended_by(move, next(matcher.trees()))
             if not isinstance(extension, Refusal):
                 del self.came[link]
+                self._told[link] = move
                 self._history.add(extension)
                 return move
         return None
+
+    def explained(self, draft: FindingDraft) -> FindingDraft:
+        """The same, or an error in the spec if something is awaited of a peer that had to end its connection."""
+        if not (self._told and draft.is_absence):
+            return draft
+        awaited = [move for move in self._history.forecast.moves if not self._roles.is_ours(move.sender)]
+        links = [self._roles.connection_from(move.sender, move.recipient) for move in awaited]
+        ends = [self._told[link] for link in links if link in self._told and not self._connections.is_up(link)]
+        if not ends or len(ends) < len(links):
+            return draft
+        what = f"the spec expects {awaited[0].symbol} from {awaited[0].sender}"
+        why = f"on a connection that {ends[0].sender} has ended with {ends[0].symbol}"
+        return FindingDraft(FindingKind.SPEC_CRASH, f"{what} {why}")
 
     def _link_of(self, move: MessageType) -> str | None:
         """The connection whose end is this message of the peer; None if there is none."""

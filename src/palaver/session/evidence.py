@@ -13,10 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from palaver.random_source import RandomSource
+from palaver.session.blame import Violation
+from palaver.session.extension import Extension
 from palaver.session.message_maker import MessageMaker
-from palaver.session.session_limits import SEARCH_STEPS
+from palaver.session.session_limits import ANSWER_SEARCH_STEPS, SEARCH_STEPS
 
 if TYPE_CHECKING:
+    from palaver.constraints.checks import Failure
+    from palaver.matching.forecaster import MessageType
     from palaver.session.history import SessionHistory
     from palaver.session.setup import SessionSetup
 
@@ -28,6 +32,39 @@ class Evidence:
         self._setup = setup
         self._history = history
         self._chance = chance
+
+    def nothing_left(self) -> Failure | None:
+        """The failure of whatever others could say now; None if something is right, or if it cannot be told.
+
+        That a search finds nothing tells something only if it finds what could have been said before, in place of
+        earlier messages of the same names.
+        """
+        history, found = self._history, None
+        if any(move.sender in self._setup.ours or move.symbol not in history.heard for move in history.forecast.moves):
+            return None
+        for move in history.forecast.moves:
+            failure = self._failure_of_all(history, move)
+            if failure is None or failure.error is not None:
+                return None
+            found = found or failure
+        for move in history.forecast.moves:
+            number, before = history.heard[move.symbol]
+            if self._failure_of_all(history.at(number, Extension(*before)), move) is not None:
+                return None
+        return found
+
+    def _failure_of_all(self, history: SessionHistory, move: MessageType) -> Failure | None:
+        """A failure of all messages of a type that are found; None if there is a right one, or none at all."""
+        found: Failure | None = None
+        maker = MessageMaker(self._setup, history, self._chance / history.number / move.symbol, None, None)
+        with history.watches[0].checks.published_states(), self._setup.spec.namespace.parties.rehearsed():
+            for node in maker.proposals(move, ANSWER_SEARCH_STEPS):
+                checked = history.checked(move, node, is_ours=False)
+                failure = checked.failure if isinstance(checked, Violation) else history.failure_by(checked)
+                if failure is None:
+                    return None
+                found = found or failure
+        return found
 
     def witness(self, clause: int) -> MessageMaker:
         """A maker of messages that others could send now, for a question about a clause."""

@@ -25,7 +25,7 @@ from palaver.session.evidence import Evidence
 from palaver.session.extension import Extension, Refusal
 from palaver.session.finding_drafts import FindingDraft, accused, left_nothing, remarked
 from palaver.session.message_maker import MessageMaker
-from palaver.session.references import NO_MESSAGES
+from palaver.session.references import NO_MESSAGES, Referenced
 from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING
 from palaver.solving.generator_sources import MissingInverse, NoSource
 from palaver.trees.node import Node, NonTerminal, Part, part_at, same_structure
@@ -71,14 +71,20 @@ class SessionHistory:
         self._missing: str | None = _UNKNOWN
         self._suspected: list[int] = []  # the clauses that the latest message has broken, and need not have
         self.number = 0  # of messages
+        # Before the latest message of each symbol of others: the number of messages, and the fields of an extension.
+        self.heard: dict[str, tuple[int, tuple[Node, Forecast, list[MonitorState], Referenced]]] = {}
         self.maker = MessageMaker(setup, self, chance, steering, values)
         self._evidence = Evidence(setup, self, chance / "evidence")
 
     def supposing(self, extension: Extension) -> SessionHistory:
         """The history as it would be after a message that has not been sent."""
+        return self.at(self.number + 1, extension)
+
+    def at(self, number: int, extension: Extension) -> SessionHistory:
+        """The history with so many messages, after that extension."""
         supposed = SessionHistory(self._setup, self._chance / "supposed")
         supposed.newest, supposed.forecast, supposed.watches, supposed.referenced = extension
-        supposed.number = self.number + 1
+        supposed.number = number
         return supposed
 
     @property
@@ -183,8 +189,9 @@ class SessionHistory:
         """The same finding, or what it came of: a message of the peer before, or that none was left to it."""
         if draft.may_follow_breach and (breach := self.unrepaired_breach()) is not None:
             return accused(breach)
-        if draft.is_absence and (failure := self._lost()) is not None:
-            return left_nothing(draft, failure)
+        if draft.is_absence:
+            failure = self._lost() or (None if draft.got else self._evidence.nothing_left())
+            return draft if failure is None else left_nothing(draft, failure)
         return draft
 
     def _lost(self) -> Failure | None:
@@ -255,6 +262,13 @@ class SessionHistory:
         extension = self.checked(move, node, is_ours=False)
         return Refusal.by(extension) if isinstance(extension, Violation) else extension
 
+    def failure_by(self, extension: Extension) -> Failure | None:
+        """The failure of a clause that a message turns from holding to failing, whichever hypothesis is right."""
+        if not self.is_broken_by(extension):
+            return None
+        breaches = (breach for breach in extension.watches[0].breaches if breach is not None)
+        return next(breach.failure for breach in breaches if breach.number == self.number)
+
     def is_broken_by(self, extension: Extension) -> bool:
         """Return True if a message turns a clause from holding to failing, whichever hypothesis is right."""
         return not any(watch.is_clean for watch in extension.watches) and all(
@@ -275,6 +289,9 @@ class SessionHistory:
     def add(self, extension: Extension) -> None:
         """Add a message to the history."""
         self._suspected = []
+        if self.number and extension is not self._made:
+            before = self.newest, self.forecast, self.watches, self.referenced
+            self.heard[extension.node.symbol] = self.number, before
         if self.is_uneventful(extension):
             symbol, recoveries = extension.node.symbol, self._setup.recoveries
             if extension.watches[0] is not self.watches[0] and symbol not in recoveries.all_held_after:

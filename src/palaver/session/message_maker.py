@@ -474,15 +474,17 @@ class MessageMaker:
                 return True
         return self.has_alternative(moves, clause, must_hold=True)
 
-    def _complies(self, move: MessageType, clause: int, must_hold: bool, steps: int) -> bool:
+    def proposals(self, move: MessageType, steps: int) -> Iterator[Node]:
+        """Messages that may be right: as lists go on, random ones, and what a search of so many steps finds."""
         self._aim_at(move)
         solutions = self._solutions(frozenset(), steps) if steps else ()
-        nodes = chain(self._lists.messages(move.symbol), self._random_nodes(move, MAX_ALTERNATIVES), solutions)
-        if self._is_among(nodes, move, clause, must_hold):
-            return True
+        return chain(self._lists.messages(move.symbol), self._random_nodes(move, MAX_ALTERNATIVES), solutions)
+
+    def _complies(self, move: MessageType, clause: int, must_hold: bool, steps: int) -> bool:
+        is_among = self._is_among(self.proposals(move, steps), move, clause, must_hold)
         is_presumed = not self._monitor.presumed.isdisjoint(self._monitor.constraints_of([clause]))
-        if not (must_hold and steps and is_presumed):
-            return False
+        if is_among or not (must_hold and steps and is_presumed):
+            return is_among
         with self._presuming_solver():
             return self._is_among(self._solutions(frozenset(), SEARCH_STEPS), move, clause, must_hold)
 
