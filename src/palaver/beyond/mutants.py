@@ -158,6 +158,9 @@ def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSou
         return _mutant(new, WrongnessKind.TERMINAL, f"{name} in the other case")
     if how == "bit":
         bit = chance.pick((7, chance.below(8)))  # the highest one is left out by those who have only seven
+        if (bits := _in_bits(data, spans)) and chance.below(2):
+            inside, bit = chance.pick(bits), chance.below(8)
+            name = min((each.end - each.start, each.symbol) for each in spans if each.start <= inside < each.end)[1]
         flipped = bytes([data[inside] ^ (1 << bit)])
         return _mutant(data[:inside] + flipped + data[inside + 1 :], WrongnessKind.TERMINAL, f"a bit of {name} flipped")
     if how == "one left out":
@@ -171,6 +174,13 @@ def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSou
         new = spliced(data, span, text.replace(b" ", b"", 1))
         return _mutant(new, WrongnessKind.TERMINAL, f"{name} without its blank") if b" " in text else None
     return _mutant(data[:at] + _INSERTED[how] + data[at:], WrongnessKind.TERMINAL, f"{how} in {name}")
+
+
+def _in_bits(data: bytes, spans: Sequence[MutablePart]) -> list[int]:
+    """The bytes that are made of fields of bits: no terminal has them alone."""
+    whole = {at for span in spans if span.is_leaf for at in range(span.start, span.end)}
+    named = {at for span in spans if not span.is_leaf for at in range(span.start, span.end)}
+    return sorted(named - whole)
 
 
 _NAMES = re.compile(r"'[^']*' of |a part of |<[^<>]*>|\([A-Z]+\)|[0-9]+")

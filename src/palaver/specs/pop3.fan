@@ -104,7 +104,7 @@ NO_COMMANDS = [b"XYZZY", b"EHLO", b"RETRO", b"STA", b"SEND", b"HELP"]
 <text>          ::= rb"( [^\r\n]{0,500})?" := random.choice([b"", b" very well", b" as you like it: 1 2 3", b" [x] <y>"])
 
 # Servers take their time to refuse a password, and more each time.
-MESSAGE_DEADLINES = {"<refused>": 40}
+MESSAGE_DEADLINES = {"<refused>": 40, "<busy>": 40}
 
 # The right password may come while somebody else has the mailbox.
 <busy>          ::= "-ERR " <obstacle> <crlf>
