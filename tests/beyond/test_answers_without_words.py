@@ -171,3 +171,20 @@ def test_an_answer_may_take_as_long_as_that_to_the_message_it_was_made_from() ->
         assert wrong.seconds_to_wait("<password>", 5.0) == 40.0  # wrong ones are refused late
         assert wrong.seconds_to_wait("<syst>", 5.0) == 5.0
         assert wrong.seconds_to_wait("<password>", 60.0) == 60.0
+
+
+def test_what_may_follow_a_refusal_is_waited_for() -> None:
+    rules = r"""
+<refused> ::= <Client:noise> <Server:no> (<Server:over>? <Server:hung_up>)?
+<no> ::= "no\n"
+<over> ::= "over\n"
+"""
+    more = palaver.loads(SPEC, rules)
+    first = more.forecaster(alternative=more.grammar.rules["<refused>"].body).begin()
+    (noise,) = first.moves
+    answers = first.after(noise, Node(NonTerminal("<noise>"), ()))
+    reader = AnswerReader(lambda symbol: more.matcher(symbol, whole=False), (), frozenset({"<hung_up>"}))
+    assert not reader.read(answers, b"no\n", is_quiet=False, has_ended=False).is_complete
+    assert reader.read(answers, b"no\n", is_quiet=True, has_ended=False).is_complete
+    both = reader.read(answers, b"no\nover\n", is_quiet=False, has_ended=False)
+    assert (both.is_complete, both.may_close, len(both.answers)) == (True, True, 2)
