@@ -142,6 +142,11 @@ _TERMINALS = (*_INSERTED, "case", "bit", "blank left out", "one left out", "one 
 
 def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSource, turn: int) -> Mutant | None:
     """A message with a character that does not belong there."""
+    if turn % 2 and (bits := _in_bits(data, spans)):
+        at, bit = bits[turn // 16 % len(bits)], 7 - turn // 2 % 8  # one after the other: each has a meaning of its own
+        flipped = data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
+        name = min((each.end - each.start, each.symbol) for each in spans if each.start <= at < each.end)[1]
+        return _mutant(flipped, WrongnessKind.TERMINAL, f"a bit of {name} flipped")
     leaves = [span for span in spans if span.is_leaf]
     if not leaves:
         return None
@@ -158,9 +163,6 @@ def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSou
         return _mutant(new, WrongnessKind.TERMINAL, f"{name} in the other case")
     if how == "bit":
         bit = chance.pick((7, chance.below(8)))  # the highest one is left out by those who have only seven
-        if (bits := _in_bits(data, spans)) and chance.below(2):
-            inside, bit = chance.pick(bits), chance.below(8)
-            name = min((each.end - each.start, each.symbol) for each in spans if each.start <= inside < each.end)[1]
         flipped = bytes([data[inside] ^ (1 << bit)])
         return _mutant(data[:inside] + flipped + data[inside + 1 :], WrongnessKind.TERMINAL, f"a bit of {name} flipped")
     if how == "one left out":
