@@ -305,12 +305,13 @@ class WrongMessages:
     def proved(self, place: Place, mutant: Mutant, message: str, parties: tuple[str, str | None]) -> Digression | None:
         """The wrong message, judged if both proofs are there; None if it is a message that may be said."""
         sender, recipient = parties
+        if place.is_datagram and len(mutant.data) > MAX_DATAGRAM:
+            self._cause = "it does not fit into a datagram"
+            return None
         proof = prove(place, mutant.data)
         membership = proof.membership
         self._cause = "what was made is a right message"
         if membership in (Membership.VALID, Membership.UNKNOWN) or not mutant.data:
-            return None
-        if place.is_datagram and len(mutant.data) > MAX_DATAGRAM:
             return None
         self._cause = "where it ends is not known to the peer"
         judgement = None
