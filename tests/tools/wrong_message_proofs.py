@@ -39,7 +39,7 @@ def places(spec: Spec, rules: RefusalRules, chance: RandomSource) -> Iterator[tu
     """The messages of the client that may be said, at random moments of random conversations."""
     for number in range(CONVERSATIONS):
         forecast, own = spec.forecaster().begin(), chance / number
-        for step in range(own.below(STEPS)):
+        for step in range(own.below(STEPS) if number else 0):
             moves = sorted(said_moves(spec, forecast), key=lambda move: (move.sender, move.symbol))
             move = (own / step).pick(moves) if moves else None
             if move is None:
