@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from beyond_peers import first_violation, talked
+from beyond_peers import first_violation, served, talked
 
 import palaver
 from palaver.beyond.digression import AnswerReader
@@ -162,3 +162,29 @@ def test_silence_beside_an_answer_leaves_time_for_the_answer(spec: palaver.Spec)
     assert reader.read(answers, b"", is_quiet=True, has_ended=False).is_complete
     assert reader.read(answers, b"no\n", is_quiet=False, has_ended=False).is_complete
     assert not reader.read(answers, b"", is_quiet=True, has_ended=True).is_complete
+
+
+def test_an_answer_may_take_as_long_as_that_to_the_message_it_was_made_from() -> None:
+    with served(Reserved) as port, palaver.talk("ftp", client=port, beyond=0.5) as campaign:
+        wrong = campaign.sessions.wrong
+        assert wrong is not None
+        assert wrong.seconds_to_wait("<password>", 5.0) == 40.0  # wrong ones are refused late
+        assert wrong.seconds_to_wait("<syst>", 5.0) == 5.0
+        assert wrong.seconds_to_wait("<password>", 60.0) == 60.0
+
+
+def test_what_may_follow_a_refusal_is_waited_for() -> None:
+    rules = r"""
+<refused> ::= <Client:noise> <Server:no> (<Server:over>? <Server:hung_up>)?
+<no> ::= "no\n"
+<over> ::= "over\n"
+"""
+    more = palaver.loads(SPEC, rules)
+    first = more.forecaster(alternative=more.grammar.rules["<refused>"].body).begin()
+    (noise,) = first.moves
+    answers = first.after(noise, Node(NonTerminal("<noise>"), ()))
+    reader = AnswerReader(lambda symbol: more.matcher(symbol, whole=False), (), frozenset({"<hung_up>"}))
+    assert not reader.read(answers, b"no\n", is_quiet=False, has_ended=False).is_complete
+    assert reader.read(answers, b"no\n", is_quiet=True, has_ended=False).is_complete
+    both = reader.read(answers, b"no\nover\n", is_quiet=False, has_ended=False)
+    assert (both.is_complete, both.may_close, len(both.answers)) == (True, True, 2)

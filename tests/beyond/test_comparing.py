@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from beyond_peers import served
 
+from palaver.comparing.differences import Differences, aspects_of, exchanges_of
 from palaver.recording.run_reader import open_run
+from palaver.session.findings import SessionMessage
+from palaver.trees.node import Node, NonTerminal
 from servers.in_process import StreamSession
 
 SPEC = r"""
@@ -178,3 +181,23 @@ def test_the_run_of_each_is_kept(compared: Any, palaver: Any) -> None:
 
 def test_to_compare_takes_two(compared: Any) -> None:
     assert compared(Desk).code == 2
+
+
+@pytest.mark.parametrize(
+    ("slow", "told"),
+    [
+        ([0.0, 0.0, 3.0, 0.0], []),  # once alone may be chance
+        ([3.0, 2.0, 3.0, 0.2], [("class 0", "class 0", "class 2")]),  # one group, whatever the class each time
+        ([0.0, 0.2, 0.0, 0.5], []),
+    ],
+)
+def test_who_is_usually_slower_is_told_once(slow: list[float], told: list[tuple[str, ...]]) -> None:
+    node = Node(NonTerminal("<ask>"), ())
+    asked = SessionMessage(0.0, "Client", "Server", "<ask>", b"ask\n", node, is_ours=True)
+    differences = Differences(("one", "two", "three"))
+    for seconds in slow:
+        said = [(asked, SessionMessage(at, "Server", "Client", "<yes>", b"yes\n", node)) for at in (0.0, 0.0, seconds)]
+        exchanges = [exchanges_of(each)[0] for each in said]
+        aspects = [dict(aspects_of(each, None, lambda message: "")) for each in exchanges]
+        assert differences.add(exchanges, aspects, [None] * 3, said[0])
+    assert [group.answers for group in differences.groups] == told

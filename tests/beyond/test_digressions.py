@@ -122,7 +122,7 @@ def test_the_same_seed_gives_the_same_wrong_messages() -> None:
     [
         pytest.param(SkipsNul, 100, FindingKind.ACCEPTED, marks=pytest.mark.slow),
         (RepeatsWhatItHears, 30, FindingKind.REFUSAL),
-        (ForgetsTheLogin, 40, FindingKind.STATE_CHANGED),
+        (ForgetsTheLogin, 100, FindingKind.STATE_CHANGED),
     ],
 )
 def test_a_wrong_answer_is_found(kind: type[StrictMail], sessions: int, found: FindingKind) -> None:

@@ -26,3 +26,7 @@ EDGE_SHARE: Final = 0.2
 MAX_PIECES: Final = 24
 # Seconds between two pieces of a message, so that they are not read together.
 PIECE_SECONDS: Final = 0.001
+# Bytes of a datagram of UDP over IPv4, at most; longer ones cannot be sent.
+MAX_DATAGRAM: Final = 65_507
+# States of a dialogue that are looked at to know what answers what.
+MAX_STATES: Final = 20_000

@@ -228,10 +228,18 @@ class DigressingSession(Session):
     # --- the answer ---------------------------------------------------------------------------------------------------
 
     def handle(self, event: Input) -> list[Action]:
-        """Take in an event, unless it is about the second connection."""
-        if self._second is not None and not isinstance(event, TimePassed) and event.link == self._second:
+        """Take in an event, unless it is about the second connection, or comes of a message that is not judged."""
+        if not isinstance(event, TimePassed) and self._is_beside(event.link):
             return []
         return super().handle(event)
+
+    def _is_beside(self, link: str) -> bool:
+        """Return True if nothing is said about what comes by a connection."""
+        if link == self._second:
+            return True
+        # Such a message may be allowed, and bring or close another connection, as that for data in FTP.
+        is_unjudged = self._open is not None and self._open.judgement is None
+        return is_unjudged and link != self._link
 
     def _process(self, event: Input) -> None:
         is_end = isinstance(event, Closed | Failed) and event.link == self._link
@@ -289,7 +297,8 @@ class DigressingSession(Session):
         except Undecided:
             self._end(OwnStep.FINISH)
             return
-        self._answer_at = clock.active_at + (clock.timeouts.patience if data else clock.timeouts.timeout)
+        seconds = self._wrong.seconds_to_wait(digression.message, clock.timeouts.timeout)
+        self._answer_at = clock.active_at + (clock.timeouts.patience if data else seconds)
         if read.may_be_longer:
             self._answer_at = clock.quiet_at
         if read.kind is not None:

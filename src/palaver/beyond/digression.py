@@ -114,6 +114,8 @@ class AnswerReader:
             symbols = frozenset(move.symbol for move in forecast.moves)
             moves = [move for move in forecast.moves if move.symbol not in self._closing | self._silent]
             may_close, may_be_silent = not symbols.isdisjoint(self._closing), not symbols.isdisjoint(self._silent)
+            if at and moves and forecast.can_end and at == len(data) and not (is_quiet or has_ended):
+                return AnswerRead(tuple(answers), may_close=may_close, may_be_longer=True)
             if (at and not moves) or (forecast.can_end and at == len(data)):
                 return AnswerRead(tuple(answers), is_complete=True, may_close=may_close)
             rest = data[at:]

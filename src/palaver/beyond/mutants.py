@@ -142,6 +142,11 @@ _TERMINALS = (*_INSERTED, "case", "bit", "blank left out", "one left out", "one 
 
 def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSource, turn: int) -> Mutant | None:
     """A message with a character that does not belong there."""
+    if turn % 2 and (bits := _in_bits(data, spans)):
+        at, bit = bits[turn // 16 % len(bits)], 7 - turn // 2 % 8  # one after the other: each has a meaning of its own
+        flipped = data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
+        name = min((each.end - each.start, each.symbol) for each in spans if each.start <= at < each.end)[1]
+        return _mutant(flipped, WrongnessKind.TERMINAL, f"a bit of {name} flipped")
     leaves = [span for span in spans if span.is_leaf]
     if not leaves:
         return None
@@ -171,6 +176,13 @@ def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSou
         new = spliced(data, span, text.replace(b" ", b"", 1))
         return _mutant(new, WrongnessKind.TERMINAL, f"{name} without its blank") if b" " in text else None
     return _mutant(data[:at] + _INSERTED[how] + data[at:], WrongnessKind.TERMINAL, f"{how} in {name}")
+
+
+def _in_bits(data: bytes, spans: Sequence[MutablePart]) -> list[int]:
+    """The bytes that are made of fields of bits: no terminal has them alone."""
+    whole = {at for span in spans if span.is_leaf for at in range(span.start, span.end)}
+    named = {at for span in spans if not span.is_leaf for at in range(span.start, span.end)}
+    return sorted(named - whole)
 
 
 _NAMES = re.compile(r"'[^']*' of |a part of |<[^<>]*>|\([A-Z]+\)|[0-9]+")

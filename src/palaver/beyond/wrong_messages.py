@@ -9,11 +9,12 @@ crash, a hang or a report of a sanitizer is all that counts.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
-from palaver.beyond.beyond_limits import DEFAULT_SHARE, MUTANTS_TRIED, UNJUDGED_SHARE, WANTED_SHARE
+from palaver.beyond.answers import answers_by_message
+from palaver.beyond.beyond_limits import DEFAULT_SHARE, MAX_DATAGRAM, MUTANTS_TRIED, UNJUDGED_SHARE, WANTED_SHARE
 from palaver.beyond.digression import Digression, parse_aside
 from palaver.beyond.extremes import FieldExtremes
 from palaver.beyond.membership import Membership, Place, prove
@@ -115,6 +116,15 @@ class WrongMessages:
         messages, closing = self._setup.forecaster.messages, self._setup.closing
         return tuple(move for move in messages if move.sender in self._setup.ours and move.symbol not in closing)
 
+    def seconds_to_wait(self, message: str, timeout: float) -> float:
+        """The time that the answer to a wrong message may take: as that to the message it was made from."""
+        deadlines = self._setup.deadlines
+        return deadlines.seconds_to_wait(self._answers.get(message, ()), timeout) if deadlines else timeout
+
+    @cached_property
+    def _answers(self) -> Mapping[str, frozenset[str]]:
+        return answers_by_message(self._setup.forecaster)
+
     def end_of(self, sender: str) -> bytes:
         """The end that all messages of a party of ours have in common."""
         samples = [data for move in self.ours if move.sender == sender for data in self.rules.samples(move.symbol)]
@@ -134,7 +144,7 @@ class WrongMessages:
             wanted = [each for each in wanted if each[0] != WrongnessKind.TRANSPORT.value]
         for attempt in range(MUTANTS_TRIED):
             # Streams of their own: else the numbers that choose a kind would choose the sample as well.
-            cell = self._next_cell(state, place, chance / attempt / "cell", wanted)
+            cell = self._next_cell(state, place, chance / attempt / "cell", wanted, may_be_last=may_be_last)
             if cell.kind == WrongnessKind.TRANSPORT.value:
                 found = self._troubled(
                     cell, place, chance / attempt / "mutant", may_be_last=may_be_last or bool(wanted)
@@ -193,13 +203,26 @@ class WrongMessages:
         return kinds if place.right is None else [*kinds, WrongnessKind.TRANSPORT]
 
     def _next_cell(
-        self, state: tuple[str, ...], place: Place, chance: RandomSource, wanted: list[tuple[str, str]]
+        self,
+        state: tuple[str, ...],
+        place: Place,
+        chance: RandomSource,
+        wanted: list[tuple[str, str]],
+        *,
+        may_be_last: bool,
     ) -> Cell:
-        """One that is wanted, or of those that were tried least, of a kind that is as likely as the others."""
+        """One that is wanted, or of those that were tried least, of a kind that is as likely as the others.
+
+        A constraint is broken only where that may be judged, or need not be: the search for such a message takes long.
+        """
         if wanted:
             return Cell(state, *chance.pick(wanted))
         messages, sender = list(dict.fromkeys(state)), place.moves[0].sender
-        constrained = [symbol for symbol in messages if self._setup.negations(symbol)]
+        constrained = [
+            symbol
+            for symbol in messages
+            if (may_be_last or self.rules.is_about(sender, symbol)) and self._setup.negations_left(symbol)
+        ]
         kind = chance.pick(self._kinds(place, is_constrained=bool(constrained)))
         if kind is WrongnessKind.CONSTRAINT:
             messages = constrained
@@ -282,6 +305,9 @@ class WrongMessages:
     def proved(self, place: Place, mutant: Mutant, message: str, parties: tuple[str, str | None]) -> Digression | None:
         """The wrong message, judged if both proofs are there; None if it is a message that may be said."""
         sender, recipient = parties
+        if place.is_datagram and len(mutant.data) > MAX_DATAGRAM:
+            self._cause = "it does not fit into a datagram"
+            return None
         proof = prove(place, mutant.data)
         membership = proof.membership
         self._cause = "what was made is a right message"

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from statistics import median_low
 from typing import NamedTuple
 
 from palaver.comparing.comparing_limits import LATENCY_CLASSES, MAX_SHOWN_MESSAGES
 from palaver.lean_dataclasses import dataclass
 from palaver.printable import counted
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict, said_lines
+
+LATENCY = "latency"
 
 _CLASSES = {
     FindingKind.ACCEPTED: "accepted",
@@ -77,7 +80,7 @@ def aspects_of(exchange: ComparedExchange, finding: Finding | None, fields: Fiel
             yield Aspect("fields", told)
     if exchange.answers:
         seconds = exchange.answers[0].at - exchange.asked.at
-        yield Aspect("latency", f"class {sum(seconds >= bound for bound in LATENCY_CLASSES)}")
+        yield Aspect(LATENCY, f"class {sum(seconds >= bound for bound in LATENCY_CLASSES)}")
 
 
 def _class_of(finding: Finding) -> str:
@@ -118,6 +121,8 @@ class Differences:
         self.compared = 0  # exchanges
         self.equal = 0
         self._groups: dict[tuple[str, str, tuple[str, ...], tuple[bool, ...]], DifferenceGroup] = {}
+        # Of each message, the classes that it was answered in, and the conversation until there.
+        self._latencies: dict[str, list[tuple[tuple[str, ...], Sequence[SessionMessage]]]] = {}
 
     def add(
         self,
@@ -130,17 +135,21 @@ class Differences:
         forbidden = tuple(each is not None and each.severity is Severity.VIOLATION for each in findings)
         self.compared += 1
         is_equal = True
+        until = said[: exchanges[0].at]
         for name in dict.fromkeys(name for each in aspects for name in each):
             answers = tuple(each.get(name, "nothing") for each in aspects)
-            if len(set(answers)) == 1 or (name == "latency" and not _is_far(answers)):
+            if name == LATENCY:
+                if "nothing" not in answers:
+                    self._latencies.setdefault(_operator(exchanges[0].name), []).append((answers, until))
+                continue
+            if len(set(answers)) == 1:
                 continue
             if name == "fields" and not is_equal:  # those of other messages
                 continue
-            is_equal = is_equal and name == "latency"
+            is_equal = False
             key = (_operator(exchanges[0].name), name, answers, forbidden)
             group = self._groups.setdefault(key, DifferenceGroup(*key))
             group.count += 1
-            until = said[: exchanges[0].at]
             if not group.example or len(until) < len(group.example):
                 group.example = until
         self.equal += is_equal
@@ -150,11 +159,21 @@ class Differences:
     def groups(self) -> list[DifferenceGroup]:
         """All groups: those in which fewest differ from the others first, then the most frequent."""
         everybody = len(self.names)
-        return sorted(self._groups.values(), key=lambda each: (len(each.minority) or everybody, -each.count, each.name))
+        found = [*self._groups.values(), *self._slow_groups()]
+        return sorted(found, key=lambda each: (len(each.minority) or everybody, -each.count, each.name))
+
+    def _slow_groups(self) -> Iterator[DifferenceGroup]:
+        """One for each message that some are usually slower to answer than others: once alone may be chance."""
+        for name, seen in self._latencies.items():
+            usual = tuple(median_low(classes) for classes in zip(*(answers for answers, _ in seen), strict=True))
+            examples = [until for answers, until in seen if _is_far(answers)]
+            if len(examples) > 1 and _is_far(usual):
+                example = min(examples, key=len)
+                yield DifferenceGroup(name, LATENCY, usual, (False,) * len(usual), len(examples), example)
 
     def lines(self) -> Iterator[str]:
         """The differences as text."""
-        yield f"{self.compared} exchanges compared, {self.equal} equal, {len(self._groups)} kinds of differences"
+        yield f"{self.compared} exchanges compared, {self.equal} equal, {len(self.groups)} kinds of differences"
         for group in self.groups:
             minority = ", ".join(self.names[at] for at in group.minority)
             ending = f"; minority: {minority}" if minority else ""
@@ -165,7 +184,7 @@ class Differences:
 
 
 def _is_far(answers: Sequence[str]) -> bool:
-    """Return True if latencies differ by more than one class: one alone may be chance."""
+    """Return True if latencies differ by more than one class."""
     classes = [int(answer.rpartition(" ")[2]) for answer in answers if answer.startswith("class")]
     return bool(classes) and max(classes) - min(classes) > 1
 

@@ -253,6 +253,48 @@ def names_due(question, answers):
     return names[:-1]
 
 
+# --- what is no part of the session -----------------------------------------------------------------------------------
+
+# `palaver talk --beyond` says what is wrong on purpose. The first of these that fits decides: without an answer behind
+# it, what was said is allowed, though the rules above never say it; with one, it must be answered so, and the session
+# goes on as if it had not been said. Where a server cannot read a question, it may say so or nothing; what it must not
+# do is to answer it. A response is no question (RFC 1035, 4.1.1), and opcodes 3 and 7 to 15 are not assigned (RFC 6895,
+# 2.2). A question has one name (RFC 9619, 4). Another version of EDNS must be answered with BADVERS (RFC 6891, 6.1.3).
+<beyond> ::= <responding> | <cut_off> | <unassigned> | <crowded> | <new_version> | <allowed> | <malformed>
+<responding> ::= <Client:Server:any_response> <not_answered>
+<cut_off> ::= <Client:Server:no_header> <not_answered>
+<unassigned> ::= <Client:Server:no_such_opcode> <not_answered>
+<crowded> ::= <Client:Server:many_questions> <not_answered>
+<new_version> ::= <Client:Server:later_version> (<Server:Client:bad_version> | <Server:Client:error>)
+<allowed> ::= <Client:Server:other_opcode> | <Client:Server:any_query> | <Client:Server:cookie_only>
+<malformed> ::= <Client:Server:any_datagram> <not_answered>
+<not_answered> ::= <Server:Client:error> | <Server:Client:silence>
+
+<any_response> ::= rb"[\x00-\xff]{2}[\x80-\xff][\x00-\xff]{9,}"
+<no_header> ::= rb"[\x00-\xff]{0,11}"
+<no_such_opcode> ::= rb"[\x00-\xff]{2}[\x18-\x1f\x38-\x7f][\x00-\xff]{9,}"
+<other_opcode> ::= rb"[\x00-\xff]{2}[\x08-\x17\x20-\x37][\x00-\xff]{9,}"
+<many_questions> ::= rb"[\x00-\xff]{2}[\x00-\x07][\x00-\xff](\x00[\x02-\xff]|[\x01-\xff][\x00-\xff])[\x00-\xff]{6,}"
+<later_version> ::= (
+    rb"[\x00-\xff]{2}[\x00-\x07][\x00-\xff]\x00\x01\x00{5}\x01" <any_name> rb"[\x00-\xff]{4}"
+    rb"\x00\x00\x29[\x00-\xff]{3}[\x01-\xff][\x00-\xff]{2}" (b"\x00\x00" | b"\x00\x0c" <query_cookie>)
+)
+<any_query> ::= (
+    rb"[\x00-\xff]{2}[\x00-\x07][\x00-\xff]\x00\x01[\x00-\xff]{6}" <any_name> rb"[\x00-\xff]{4}" rb"[\x00-\xff]*"
+)
+# A cookie may be asked for without a question (RFC 7873, 5.4).
+<cookie_only> ::= rb"[\x00-\xff]{2}[\x00-\x07][\x00-\xff]\x00{6}(\x00[\x01-\xff]|[\x01-\xff][\x00-\xff])[\x00-\xff]*"
+<any_name> ::= <any_label>* (b"\x00" | rb"[\xc0-\xff][\x00-\xff]")
+<any_label> ::= <any_length> <octet>{ord(str(<any_length>))}
+<any_length> ::= rb"[\x01-\x3f]"
+<any_datagram> ::= rb"[\x00-\xff]*"
+
+# Format error, server failure, not implemented, refused, or not authoritative.
+<error> ::= rb"[\x00-\xff]{2}[\x80-\xff][\x01\x02\x04\x05\x09\x11\x12\x14\x15\x19\x21\x22\x24\x25\x29\x31\x32\x34\x35\x39\x41\x42\x44\x45\x49\x51\x52\x54\x55\x59\x61\x62\x64\x65\x69\x71\x72\x74\x75\x79\x81\x82\x84\x85\x89\x91\x92\x94\x95\x99\xa1\xa2\xa4\xa5\xa9\xb1\xb2\xb4\xb5\xb9\xc1\xc2\xc4\xc5\xc9\xd1\xd2\xd4\xd5\xd9\xe1\xe2\xe4\xe5\xe9\xf1\xf2\xf4\xf5\xf9][\x00-\xff]*"
+<bad_version> ::= rb"[\x00-\xff]{2}[\x80-\xff][\x00\x10\x20\x30\x40\x50\x60\x70\x80\x90\xa0\xb0\xc0\xd0\xe0\xf0][\x00-\xff]*\x00\x00\x29[\x00-\xff]{2}\x01[\x00-\xff]*"
+<silence> ::= ""
+
+
 # --- names as they are on the wire ------------------------------------------------------------------------------------
 
 # Where the names are in the data of a record, behind so many bytes, by its type.

@@ -445,18 +445,23 @@ class Server(NetworkParty):
 
 # For `palaver talk --beyond`; the first of these that fits decides. A server must say -ERR to what it does not know, to
 # what is malformed, and to what is said in the wrong state (RFC 1939, 3), and nothing changes by that. It may hang up on
-# those who make mistakes. USER may be said again (7), and extensions may allow the rest of <allowed> (RFC 2449, 1734).
-<beyond>        ::= <allowed> | <about_mail> | <unasked> | <unknown> | <malformed>
-<allowed>       ::= <Client:any_at_any_time> | <Client:any_user>
-<about_mail>    ::= <Client:any_about_mail> <Server:negative> <Server:hung_up>?
-<unasked>       ::= <Client:any_pass> <Server:negative> <Server:hung_up>?
-<unknown>       ::= <Client:any_unknown> <Server:negative> <Server:hung_up>?
-<malformed>     ::= <Client:any_line> (<Server:negative> <Server:hung_up>? | <Server:hung_up>)
+# those who make mistakes, and say so, as Dovecot does. USER may be said again (7), and extensions may allow the rest of
+# <allowed> (RFC 2449, 1734). A PASS with something odd behind it may be taken for a try, and then the name is needed
+# again: PASS comes immediately after USER (7).
+<beyond>        ::= <unasked> | <allowed> | <about_mail> | <unknown> | <malformed>
+<unasked>       ::= <Client:any_pass> <not_taken>
+<allowed>       ::= <Client:any_at_any_time> | <Client:any_user> | <Client:any_try>
+<about_mail>    ::= <Client:any_about_mail> <not_taken>
+<unknown>       ::= <Client:any_unknown> <not_taken>
+<malformed>     ::= <Client:any_line> (<not_taken> | <Server:hung_up>)
+<not_taken>     ::= <Server:negative> (<Server:given_up>? <Server:hung_up>)?
 <any_at_any_time> ::= rb"(?i:QUIT|CAPA|STLS|UTF8( [!-~]+)*|LANG( [!-~]+)*|AUTH( [!-~]+)*|APOP [ -~]+|XTND [ -~]+|X[A-Z]+( [ -~]*)?)" b"\r\n"
 <any_user>      ::= rb"(?i:USER) [ -~]+" b"\r\n"
 <any_pass>      ::= rb"(?i:PASS) [ -~]+" b"\r\n"
+<any_try>       ::= rb"(?i:PASS)([^A-Za-z\r\n][^\r\n]*)?" b"\r\n"
 <any_about_mail> ::= rb"(?i:STAT|NOOP|RSET|(LIST|UIDL)( [0-9]+)?|(RETR|DELE) [0-9]+|TOP [0-9]+ [0-9]+) *" b"\r\n"
 <any_unknown>   ::= rb"(?!(?i:USER|PASS|STAT|LIST|RETR|DELE|NOOP|RSET|TOP|UIDL|CAPA|QUIT)( |\r))[A-Za-z]{3,10}( [ -~]{0,60})?" b"\r\n"
 <any_line>      ::= rb"[^\r\n]*" b"\r\n"
 <negative>      ::= rb"-ERR( [^\r\n]*)?" b"\r\n"
+<given_up>      ::= rb"-ERR [^\r\n]*(?i:too many|disconnect|closing|bye)[^\r\n]*" b"\r\n"
 <hung_up>       ::= ""

@@ -201,7 +201,7 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 <early_data>      ::= <Client:any_data> <Server:bad_order> <Server:hung_up>?
 <misspelt>        ::= <Client:any_line> <no_such_thing>
 <no_such_thing>   ::= <Server:bad_command> <Server:hung_up>? | (<Server:closing> | <Server:goodbye>) <Server:hung_up>
-<any_at_any_time> ::= r"(?i:(noop|help)( [ -~]*)?|rset|quit|starttls|(ehlo|helo) [ -~]+|(vrfy|expn) [!-~][ -~]*)[ \t]*" "\r\n"
+<any_at_any_time> ::= r"(?i:(noop|help)( [ -~]*)?|rset|quit|starttls|(ehlo|helo) [\t -~]+|(vrfy|expn) [!-~][ -~]*)[ \t]*" "\r\n"
 <any_mail>        ::= r"(?i:mail from:) ?(<[!-=?-~]*>|[!-;=?-~]+)( [!-~]+)*[ \t]*" "\r\n"
 <any_rcpt>        ::= r"(?i:rcpt to:) ?(<[!-=?-~]+>|[!-;=?-~]+)( [!-~]+)*[ \t]*" "\r\n"
 <any_auth>        ::= r"(?i:auth) [A-Za-z0-9_-]+( [A-Za-z0-9+/=]+)?[ \t]*" "\r\n"
