@@ -38,6 +38,11 @@ def test_help_imports_neither_the_solver_nor_the_parser(arguments: list[str]) ->
     assert done.stderr == "\n"
 
 
+def test_who_encrypts_nothing_loads_no_openssl() -> None:
+    script = "import sys, palaver.transport.event_loop; sys.exit('ssl' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
 # A few more than with Python 3.11, which has 125 and 484; versions differ. Nobody listens at port 1.
 MOST_MODULES = {"--help": 150, "talk smtp -n 1 --client 1 --wait-for-server 0": 500}
 

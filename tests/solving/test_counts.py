@@ -9,6 +9,8 @@ import pytest
 
 import palaver
 from palaver.random_source import RandomSource
+from palaver.solving import solver_factory
+from palaver.solving.memetic_search import MemeticSearch
 from palaver.solving.solver import Solver
 from palaver.solving.solving_limits import SolvingLimits
 from palaver.trees.node import Node, NonTerminal, Parties, TreePath
@@ -177,3 +179,18 @@ def test_bits_that_fill_no_bytes_can_be_compared() -> None:
     spec = palaver.loads("<start> ::= <n>{4}\n<n> ::= (0 | 1){4} b'a'\nwhere len({len(n.children) for n in *<n>}) == 2")
     with pytest.raises(palaver.Unsolvable, match=r"\*<n> = \[the bits [01]{12}, "):
         list(spec.fuzz(1, seed=1, budget=200))
+
+
+def test_nothing_is_prepared_for_a_search_before_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches = []
+
+    def note(*given: object) -> MemeticSearch:
+        searches.append(given)
+        return MemeticSearch(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(solver_factory, "MemeticSearch", note)
+    solver, scene = answering("3:?", "len(<answer>..<item>) == int(<ask>.<n>)")
+    assert scene.make("<answer>", ())
+    assert not searches
+    solver.solve()
+    assert len(searches) == 1

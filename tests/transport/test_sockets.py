@@ -177,6 +177,19 @@ def test_the_default_host_is_this_machine(loop: SelectorEventLoop) -> None:
         assert Recorder(loop).wait_for(Opened, "server")
 
 
+def test_no_resolver_is_asked_for_an_address(
+    loop: SelectorEventLoop, listening: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_resolver(*_: object, **__: object) -> None:
+        raise socket.gaierror("nobody knows")
+
+    monkeypatch.setattr(socket, "getaddrinfo", no_resolver)
+    _, accepted = connected(loop, listening)
+    accepted.close()
+    loop.carry_out([Open("named", Address("tcp", "localhost", 80), "connect")])
+    assert Recorder(loop).wait_for(Failed, "named").cause == "not found"
+
+
 def test_a_name_may_have_several_addresses(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("server", Address("tcp", "localhost"), "listen")])
     loop.carry_out([Open("client", Address("tcp", "localhost", loop.port_of("server")), "connect")])

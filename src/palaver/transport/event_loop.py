@@ -7,10 +7,9 @@ and nothing is polled. What happens while nobody waits is reported by the next c
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable, Iterable
 from selectors import EVENT_READ, DefaultSelector
-from typing import Self, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Self, TypeAlias, assert_never
 
 from palaver.addresses import Address, picks_port
 from palaver.session.interface import Action, Close, Finish, Input, Open, Role, Secure, Send, TimePassed, Tls
@@ -18,8 +17,10 @@ from palaver.transport.channel import Channel, ChannelError, Listener, OpenOptio
 from palaver.transport.clock import Clock, SystemClock
 from palaver.transport.connection import Connection, StartHandshake
 from palaver.transport.registry import transport_for
-from palaver.transport.tls import Handshake, context_for, side_of_handshake
 from palaver.transport.transport_limits import CLOSE_GRACE_SECONDS, MAX_IDLE_LISTENERS
+
+if TYPE_CHECKING:
+    import ssl
 
 # The address, and the link if the system picks the port: then no other link uses the same listener.
 _ListenerKey: TypeAlias = tuple[Address, str]
@@ -199,6 +200,8 @@ class SelectorEventLoop:
             connection.encrypt(_failing(error))
 
     def _encryption(self, link: str, role: Role, tls: Tls) -> StartHandshake:
+        from palaver.transport.tls import Handshake, context_for, side_of_handshake  # loads OpenSSL
+
         server_name = tls.server_name or self._addresses[link].host
         side = side_of_handshake(role, tls)
         context = self._contexts.get((side, tls)) or context_for(side, tls)
