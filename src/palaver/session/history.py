@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from palaver.compiled.data import message_bytes
 from palaver.constraints.checks import Failure
-from palaver.errors import ConversionError
 from palaver.generation.makers import Steering, ValueSource
 from palaver.interruption import Interrupted
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
@@ -26,9 +23,10 @@ from palaver.session.extension import Extension, Refusal
 from palaver.session.finding_drafts import FindingDraft, accused, left_nothing, remarked
 from palaver.session.message_maker import MessageMaker
 from palaver.session.references import NO_MESSAGES, Referenced
-from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING
+from palaver.session.scripted_messages import ScriptedMessageMaker
+from palaver.session.session_limits import MESSAGES_BEFORE_ACCUSING
 from palaver.solving.generator_sources import MissingInverse, NoSource
-from palaver.trees.node import Node, NonTerminal, Part, part_at, same_structure
+from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -74,6 +72,7 @@ class SessionHistory:
         # Before the latest message of each symbol of others: the number of messages, and the fields of an extension.
         self.heard: dict[str, tuple[int, tuple[Node, Forecast, list[MonitorState], Referenced]]] = {}
         self.maker = MessageMaker(setup, self, chance, steering, values)
+        self._scripts = ScriptedMessageMaker(setup, self, chance)
         self._evidence = Evidence(setup, self, chance / "evidence")
 
     def supposing(self, extension: Extension) -> SessionHistory:
@@ -450,55 +449,8 @@ class SessionHistory:
 
         If a script says which, it is that one, or as much of it as fits, if the script allows that; or none.
         """
-        self._made = self.maker.make(move) if script is None else self._scripted(move, script)
+        self._made = self.maker.make(move) if script is None else self._scripts.make(move, script)
         return None if self._made is None else self._made.node
-
-    def _scripted(self, move: MessageType, script: ScriptedMessage) -> Extension | None:
-        readings = [script.node] if script.node is not None else list(self._readings(move.symbol, script.data))
-        if not script.is_exact and move.symbol in self._setup.generated:
-            readings = [self._setup.spec.sources.made_again(node) for node in readings[:1]]
-        if script.kept is not None and not all(self._is_word(move.symbol, node) for node in readings[:1]):
-            return self._with_part(move, part_at(readings[0], script.kept)) or self.maker.make(move)
-        # A message that was put together must obey as a fresh one does, also where a constraint may recover later.
-        for node in readings if script.kept is None else ():
-            extension = self.checked(move, node, is_ours=True)
-            if isinstance(extension, Extension):
-                return extension
-        if script.is_exact or not readings:
-            return None
-        made = None if script.kept is None else self.maker.remake(move, readings[0], script.kept)
-        return made or self.maker.remake(move, readings[0])
-
-    def _with_part(self, move: MessageType, part: Part) -> Extension | None:
-        """A message with such a part, and as much of others as that says; None if none was found."""
-        assert isinstance(part, Node), "a part of a message that is kept is a node"
-        history = self._setup.references.seen_by(move.symbol, self.referenced)
-        made = self._setup.spec.tree_with(part, move.symbol, self._chance / "with part" / self.number, history)
-        found = () if made is None else Tree(made).find_subtrees(part.symbol)
-        place = next((tree.path for tree in found if same_structure(tree.node, part)), None)
-        return None if made is None or place is None else self.maker.remake(move, made, place)
-
-    def _is_word(self, symbol: str, node: Node) -> bool:
-        """Return False if no such message is put together so: a part in it may say how often another is repeated."""
-        if symbol not in self._setup.references.counting or self._setup.spec.grammar.settings:
-            return True
-        try:
-            data = message_bytes(Tree(node))
-        except ConversionError:
-            return False
-        return any(True for _ in self._readings(symbol, data))
-
-    def _readings(self, symbol: str, data: bytes) -> Iterator[Node]:
-        """The trees of a message of which the bytes are known; one without parts if a setting broke its grammar."""
-        history = self._setup.references.seen_by(symbol, self.referenced)
-        nodes = islice(self._setup.spec.readings(symbol, data, history), MAX_READINGS)
-        first = next(nodes, None)
-        if first is not None:
-            yield first
-            yield from nodes
-        elif self._setup.spec.grammar.settings:
-            text = data if self._setup.is_binary else data.decode("utf-8", "surrogateescape")
-            yield Node(NonTerminal(symbol), (text,))
 
     def breaker(self, chance: RandomSource) -> ConstraintBreaker:
         """Makes messages that break one constraint, wherever the session is then."""

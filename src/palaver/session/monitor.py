@@ -271,9 +271,8 @@ class ConstraintMonitor:
             if not hypothesis.can_end:
                 return None
             clause, failure = self._first_failure(Tree(hypothesis.complete_tree()))
-            if failure is not None and self.is_folded(clause):
-                failure = outcomes[clause] or failure  # which knows the state
-            return None if failure is None else self._with_blame(clause, failure, before)
+            known = outcomes[clause] if self.is_folded(clause) else None  # with the state
+            return None if failure is None else self._with_blame(clause, known or failure, before)
         for at, (failure, seen) in enumerate(zip(outcomes, self._seen, strict=True)):
             if failure is not None and seen.isdisjoint(ahead):
                 return self._with_blame(at, failure, before)
