@@ -188,14 +188,14 @@ def main() -> int:
         counts = tried(name, -(-options.messages // len(options.only)), options.seed)
         asked = "" if library(name) is None else f", {counts['read by a library']} read by {LIBRARIES[name][0]}"
         print(
-            f"{name}: {counts['changed']} changed, {counts['wrong']} called wrong, {counts['accepted']} accepted by "
-            f"the reference matcher, {counts['judged']} judged{asked}",
+            f"{name}: {counts['wrong']} of {counts['changed']} changed messages are proved to be wrong; of these, the "
+            f"reference matcher accepts {counts['accepted']}, and {counts['judged']} are judged{asked}",
             flush=True,
         )
         total += counts
     print(
-        f"{total['wrong']} messages called wrong, {total['accepted']} of them accepted by the grammar, "
-        f"{total['judged, but read by a library']} judged though a library reads them"
+        f"{total['wrong']} messages are proved to be wrong; the grammar accepts {total['accepted']} of them, and "
+        f"{total['judged, but read by a library']} are judged though a library reads them"
     )
     return 1 if total["accepted"] or total["judged, but read by a library"] else 0
 
