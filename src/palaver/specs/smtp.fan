@@ -38,7 +38,7 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 <login_bad>       ::= <Client:auth> <Server:prompt> <wrong_account> <Server:login_failed>
 <wrong_account>   ::= (<Client:user> | <Client:wrong_user>) <Server:prompt> <Client:wrong_password>
 <login_ended>     ::= <Client:auth> <Server:prompt> <Client:cancel> <Server:cancelled>
-<not_allowed>     ::= <Client:mail> (<Server:login_needed> | <Server:not_from_you_now> | <refused_later>)
+<not_allowed>     ::= <Client:mail> (<Server:login_needed> | <Server:not_from_guests_now> | <refused_later>)
 
 # Somebody has logged in. Whatever is done then, the state is the same afterwards, so the rule ends with itself.
 <member>          ::= (<transaction> | <disorder> | <pause> | <put_off>) <member> | <farewell> | <shut_down>
@@ -81,6 +81,9 @@ MOST_PAUSES = 1000  # [parameter] commands in a session that are not about mail;
 <put_off>         ::= <Client:mail> (<Server:not_from_you_now> | <Server:ok> <Client:rcpt> <Server:not_to_them_now> <reset>)
 <not_from_you_now> ::= r"(4[03-9][0-9]-[\t -~]*\r\n)*4[03-9][0-9]( [\t -~]*)?" "\r\n"
 <not_to_them_now> ::= r"(4[03-9][0-9]-[\t -~]*\r\n)*4[03-9][0-9]( [\t -~]*)?" "\r\n"
+
+# [note] RFC 5321 (4.2.1): the server wants to be asked again later by who has not logged in
+<not_from_guests_now> ::= r"(4[03-9][0-9]-[\t -~]*\r\n)*4[03-9][0-9]( [\t -~]*)?" "\r\n"
 
 # [note] RFC 5321 (3.8): the server ends the session
 <shut_down>       ::= <unheeded> <Server:closing> <Client:quit>? <Server:connection_ended>
