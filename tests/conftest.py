@@ -144,6 +144,8 @@ class CommandLine:
         # A run that takes long tells so; how long one takes in a test depends on what else runs.
         for module in (display, console):
             self._patch.setattr(module, "LINE_EVERY_S", math.inf)
+        # A command ends with its process, and so nobody looks for its garbage. This process goes on.
+        self._patch.setattr(gc, "freeze", lambda: None)
         self._patch.chdir(self.folder)
         self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         self._capture.readouterr()

@@ -59,8 +59,7 @@ class _Commands(click.Group):
         if name not in _COMMANDS:
             return None
         command: click.Command = import_module(f"palaver.cli.commands.{name}").command
-        if not gc.get_freeze_count():
-            gc.freeze()  # what was imported stays
+        gc.freeze()  # what was imported stays
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
