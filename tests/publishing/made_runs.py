@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,12 +28,63 @@ WRONG_BYTE = ("sed", "-u", "s/[m-p]/-/")
 HOSTILE_TEXT = r"<script>alert(1)</script>\x1b]0;x\x07</pre></style><img src=x onerror=alert(2)>{{7*7}}\xe2\x80\xae"
 HOSTILE = ("sed", "-u", f"s|^|{HOSTILE_TEXT}|")
 
+# A spec whose every text would be markup, and a server whose output and answers would be; it dies once.
+HOSTILE_SPEC = r"""WORD = "hello"  # [parameter] a word
+<start> ::= <Client:ask> <Server:answer>
+<ask> ::= <word> "<script>alert('ours')</script>\n"
+<answer> ::= r"[^\n]*\n"
+# [set by WORD]
+<word> ::= "hello"
+def judge(text):
+    raise ValueError("<script>alert('exception')</script>\x1b]0;x\x07\n::error file=theirs::\u202e" + text)
+where str(<answer>) != "<script>alert('constraint')</script>"
+where judge(str(<answer>))
+"""
+HOSTILE_SERVER = r"""import os, socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    while True:
+        with server.accept()[0] as client, client.makefile("rwb") as file:
+            line = file.readline()
+            print("<script>alert('output')</script></pre>\x1b]0;x\x07\n::error file=theirs::", flush=True)
+            if not os.path.exists("died"):
+                open("died", "w").close()
+                os.abort()
+            file.write(b"TEXT" + line)
+""".replace("TEXT", HOSTILE_TEXT)
+
+
+def hostile_everywhere(folder: Path) -> Run:
+    """A run with markup in its spec, its output, its parameters, its command, and the names of its files."""
+    place = folder / "<img src=x onerror=alert('folder')>" / "<b onclick=alert('run')>"
+    place.parent.mkdir(parents=True)
+    (folder / "server.py").write_text(HOSTILE_SERVER)
+    known = folder / "known.toml"
+    known.write_text('[[known]]\nkind = "crash"\nreason = "</p><script>alert(\'known\')</script>"\n')
+    return run_of(
+        place,
+        None,
+        spec=HOSTILE_SPEC,
+        name="<svg onload=alert('file')>.fan",
+        target=f"{shlex.quote(sys.executable)} server.py {{port}} '<script>alert(\"command\")</script>'",
+        client=["{port}"],
+        cwd=str(folder),
+        sessions=4,
+        known=known,
+        parameters={"WORD": "<script>alert('parameter')</script>"},
+    )
+
 
 def run_of(
-    folder: Path, program: tuple[str, ...] | None, *, sessions: int = 8, spec: str = SHOUT, **options: Any
+    folder: Path,
+    program: tuple[str, ...] | None,
+    *,
+    sessions: int = 8,
+    spec: str = SHOUT,
+    name: str = "shout.fan",
+    **options: Any,
 ) -> Run:
     """A run that was made just now, in a folder of its own; the spec stands beside it."""
-    file = folder.parent / "shout.fan"
+    file = folder.parent / name
     file.write_text(spec)
     given: dict[str, Any] = {"program": program, "seed": 1, "sessions": sessions, **options}
     given = {name: value for name, value in given.items() if value is not None}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from browser import NARROW, WIDE, Browser
-from made_runs import HOSTILE, RIGHT, WRONG_BYTE, multiply, run_of
+from made_runs import RIGHT, WRONG_BYTE, hostile_everywhere, multiply, run_of
 
 from palaver.compiled.bundled import bundled
 from palaver.publishing.page import page
@@ -27,9 +27,9 @@ NAMES = ["clean", "many", "hostile"]
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made = {}
-    for name, program in zip(NAMES, (RIGHT, WRONG_BYTE, HOSTILE), strict=True):
+    for name, program in zip(NAMES, (RIGHT, WRONG_BYTE, None), strict=True):
         folder = tmp_path_factory.mktemp(name)
-        run = run_of(folder / "run", program)
+        run = hostile_everywhere(folder) if program is None else run_of(folder / "run", program)
         run = multiply(run, 20) if name == "many" else run
         made[name] = folder / "page.html"
         made[name].write_text(page(RunReport(run)))
@@ -61,7 +61,7 @@ def test_everybody_can_read_it_and_nothing_sticks_out(
 ) -> None:
     browser.look(size, is_dark=is_dark)
     browser.open(pages[name])
-    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.run("document.documentElement.scrollWidth") == size[0]
     browser.run(AXE.read_text(encoding="utf-8") + "; 0")
     assert browser.run(SERIOUS) == []
 
@@ -110,7 +110,21 @@ def test_a_message_shows_its_bytes_when_it_is_clicked(browser: Browser, pages: d
     assert browser.run(f"{first}.open && {first}.querySelector('pre').offsetHeight > 0")
 
 
-def test_nothing_of_the_peer_runs(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_state_and_an_arrow_tell_how_often_they_were_seen_when_they_are_pointed_at(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.look(WIDE)
+    browser.open(pages["clean"])
+    box = browser.run(
+        "(({x, y, width, height}) => [x + width / 2, y + height / 2])([...document.querySelectorAll('.states text')]"
+        ".find(each => each.textContent.includes('In: ask')).getBoundingClientRect())"
+    )
+    told = f"document.elementFromPoint({box[0]}, {box[1]} - scrollY).closest('g:has(> title)')"
+    browser.run(f"scrollTo({{top: {box[1]} - 200, behavior: 'instant'}})")
+    assert "In: ask: 8 times" in browser.run(f"{told}.querySelector('title').textContent")
+
+
+def test_nothing_of_the_peer_or_of_files_runs(browser: Browser, pages: dict[str, Path]) -> None:
     browser.look(WIDE)
     browser.open(pages["hostile"])
     assert not any(event.get("method") == "Page.javascriptDialogOpening" for event in browser.events)
@@ -132,7 +146,9 @@ def test_a_large_diagram_fits_into_the_window_and_can_be_had_in_full_size(browse
     browser.look(WIDE, is_printed=True)
     assert browser.run(hidden) <= 0
     browser.look(NARROW)
-    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.run("document.documentElement.scrollWidth") == NARROW[0]
+    narrow = "[...document.querySelectorAll('.stacked')].map(each => each.offsetWidth - each.parentElement.clientWidth)"
+    assert browser.run(narrow) == [0, 0, 0]  # constraints, answers and latencies are read without scrolling
 
 
 def test_it_can_be_used_without_a_mouse(browser: Browser, pages: dict[str, Path]) -> None:

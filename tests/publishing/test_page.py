@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_runs import HOSTILE, RIGHT, SHOUT, WRONG_BYTE, WRONG_WORD, multiply, run_of
+from made_runs import HOSTILE, RIGHT, SHOUT, WRONG_BYTE, WRONG_WORD, hostile_everywhere, multiply, run_of
 
 from palaver.publishing.curves import coverage_curve, points_of
 from palaver.publishing.page import page
@@ -126,6 +126,31 @@ def test_hostile_answers_are_shown_and_not_obeyed(made: dict[str, Run]) -> None:
     assert "<script>alert(1)</script>" in found.words
     assert "{{7*7}}" in found.words
     assert not set(found.html) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_markup_in_names_of_files_output_errors_and_parameters_is_text(tmp_path: Path) -> None:
+    run = hostile_everywhere(tmp_path)
+    found = page_of(run)
+    assert found.stack == []
+    assert [len(found.of(tag)) for tag in ("script", "img", "b")] == [1, 0, found.html.count("<b>")]
+    assert not [each for _, had in found.elements for each in had if each.startswith("on")]
+    told = set(re.findall(r"(?:script>|onload=|onerror=|onclick=)alert\('(\w+)'\)", found.words))
+    assert told == {"file", "folder", "run", "ours", "parameter", "constraint", "exception", "output", "known"}
+    assert not set(found.html) & {"\x1b", "\x07", "\u202e"}
+    assert "palaver replay " + shlex.quote(str(run.folder)) in found.words
+
+
+def test_the_heading_of_a_finding_leaves_out_the_place_that_is_told_below_it(made: dict[str, Run]) -> None:
+    (group,) = RunReport(made["word"]).groups
+    assert group.title.endswith("), required by " + str(group.place and group.place.name))
+    assert group.heading == group.title.partition(", required by ")[0]
+
+
+def test_messages_that_were_never_seen_are_counted_at_the_top(made: dict[str, Run], tmp_path: Path) -> None:
+    assert "never seen" not in page_of(made["right"]).words.partition("Findings")[0]
+    spec = SHOUT.replace("<Out:answer>", "(<Out:answer> | <Out:refusal>)") + '<refusal> ::= "NO\\n"\n'
+    spec = spec.replace("where forall", "# where forall")
+    assert "1 message never seen" in page_of(run_of(tmp_path / "run", RIGHT, spec=spec)).words
 
 
 def test_the_answer_stands_at_the_top(made: dict[str, Run]) -> None:

@@ -17,7 +17,7 @@ from palaver.publishing.publishing_limits import (
     MAX_MESSAGES_AT_ENDS,
     MAX_OUTPUT_SHOWN,
 )
-from palaver.publishing.spec_places import SpecPlace, place_of
+from palaver.publishing.spec_places import SpecPlace, place_of, without_place
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
 from palaver.session.findings import FindingKind, Severity, Verdict, beside, show_data, show_fields
 
@@ -114,9 +114,9 @@ class FindingGroup:
 
     @property
     def heading(self) -> str:
-        """The title, without the words that were expected if these are told below it."""
+        """The title, without the place and without the words that were expected if these are told below it."""
         if not self.expected or self.first.kind is not FindingKind.UNPARSEABLE:
-            return self.title
+            return self.title if self.place is None else without_place(self.title)
         return f"{self.first.label} from {self.first.party}: {show_data(self._got)}"
 
     @property
@@ -205,7 +205,7 @@ class FindingGroup:
             node = next(self.spec.readings(said.symbol, said.data), None)
         except (PalaverError, KeyError):
             return ()
-        return () if node is None else tuple(show_fields(said.data, node, most=MAX_FIELDS_SHOWN))
+        return () if node is None else tuple(show_fields(said.data, node, most=MAX_FIELDS_SHOWN, is_narrow=True))
 
     @property
     def told(self) -> str:

@@ -122,6 +122,7 @@ def _environment() -> Environment:
     )
     environment.filters["milliseconds"] = lambda seconds: f"{seconds * 1000:.1f}"
     environment.filters["seconds"] = _seconds
+    environment.filters["word"] = lambda name: shlex.quote(str(name))
     environment.filters["file_name"] = lambda name: PurePath(name).name
     return environment
 

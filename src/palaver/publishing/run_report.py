@@ -141,13 +141,18 @@ class RunReport:
         return reasons
 
     @cached_property
+    def unseen_messages(self) -> list[str]:
+        """The messages that nobody has sent."""
+        counts = {} if self.views is None else self.views.message_counts
+        return list(dict.fromkeys(move.symbol for move, count in counts.items() if not count))
+
+    @cached_property
     def missing(self) -> list[Missing]:
         """Messages, transitions and alternatives that were never seen."""
         views = self.views
         if views is None:
             return []
-        messages = (move.symbol for move, count in views.message_counts.items() if not count)
-        found = [Missing("messages", symbol) for symbol in dict.fromkeys(messages)]
+        found = [Missing("messages", symbol) for symbol in self.unseen_messages]
         by_state: dict[str, list[str]] = {}
         for (source, move, target), count in views.transition_counts.items():
             if not count:

@@ -60,6 +60,12 @@ def _place(source: Source, span: Span) -> SpecPlace:
     return SpecPlace(source, line, column, column + width)
 
 
+def without_place(title: str) -> str:
+    """The title of a finding, without the place of its constraint at the end."""
+    found = _REQUIRED_BY.search(title)
+    return title if found is None else title[: found.start()].removesuffix(", ")
+
+
 def place_of(spec: Spec | None, finding: RecordedFinding, said: list[RecordedMessage]) -> SpecPlace | None:
     """The place that a finding is about, if there is one in the files of the spec."""
     if spec is None:

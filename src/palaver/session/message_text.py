@@ -69,12 +69,22 @@ def show_place(data: bytes, offset: int, label: str) -> list[str]:
     return [f"{before}{_quoted(chars)}{after}", f"{' ' * column}^ {label}"]
 
 
-def show_fields(data: bytes, node: Node, marked: int | None = None, *, most: int | None = MAX_FIELD_ROWS) -> list[str]:
+def show_fields(
+    data: bytes,
+    node: Node,
+    marked: int | None = None,
+    *,
+    most: int | None = MAX_FIELD_ROWS,
+    is_narrow: bool = False,
+) -> list[str]:
     """The fields of a message, each with its bytes; `marked` is the first byte of one that is pointed at.
 
-    There are `most` rows, and not so many of one field; None: all.
+    There are `most` rows, and not so many of one field; None: all. Narrow ones have no more room for bytes than the
+    widest field of the message needs.
     """
     rows: list[str] = []
+    widest = max((size + 7) // 8 + (bit % 8 > 0) for bit, size, _ in _fields(node)) if is_narrow and data else 0
+    room = 3 * min(BYTES_PER_ROW, widest or BYTES_PER_ROW)
     most_of_field = None if most is None else MAX_ROWS_OF_FIELD
     for bit, size, field in _fields(node):
         first, last = bit // 8, (bit + size + 7) // 8
@@ -82,7 +92,7 @@ def show_fields(data: bytes, node: Node, marked: int | None = None, *, most: int
         for number, piece in enumerate(pieces[:most_of_field]):
             name = field if number == 0 else ""
             mark = "  <- here" if number == 0 and first == marked else ""
-            rows.append(f"{first + number * BYTES_PER_ROW:04x}  {piece.hex(' '):{3 * BYTES_PER_ROW}} {name}{mark}")
+            rows.append(f"{first + number * BYTES_PER_ROW:04x}  {piece.hex(' '):{room}} {name}{mark}")
         if most_of_field is not None and len(pieces) > most_of_field:
             rows.append(f"      … {len(pieces) - most_of_field} rows …")
     if most is not None and len(rows) > most:
