@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from junitparser import Failure, JUnitXml, Skipped
-from made_runs import HOSTILE, RIGHT, SHOUT, WRONG_BYTE, WRONG_WORD, run_of
+from made_runs import HOSTILE, RIGHT, SHOUT, WRONG_BYTE, WRONG_WORD, hostile_everywhere, run_of
 
 from palaver.publishing.machine_reports import FORMATS
 from palaver.publishing.run_report import RunReport
@@ -181,6 +181,17 @@ def test_nothing_of_a_hostile_answer_is_markup_in_the_summary(made: dict[str, Ru
     assert rows
     for row in rows:
         assert row.replace("\\|", "").count("|") == 5  # four cells
+
+
+def test_no_error_of_a_spec_begins_a_line_of_its_own(made: dict[str, Run], tmp_path: Path) -> None:
+    """GitHub obeys lines that begin with two colons, and the text of an error may be that of a peer."""
+    run = hostile_everywhere(tmp_path)
+    for form in ("github", "markdown"):
+        lines = made_as(form, run).splitlines()
+        assert sum("::error file=theirs" in line for line in lines) == 1
+        assert not [line for line in lines if line.lstrip().startswith("::error file=theirs")]
+    told = run.findings[-1].message
+    assert ("\\n::error file=theirs::" in told, "\n" in told) == (True, False)
 
 
 # --- the commands -----------------------------------------------------------------------------------------------------

@@ -113,7 +113,9 @@ def is_pure(expression: Expression, names: Mapping[str, Any]) -> bool:
 def describe_error(error: BaseException) -> str:
     """The sentence part "raised …". The error may be of a class of the spec, whose `str` fails."""
     try:
-        return f"raised {type(error).__name__}: {error}"
+        # In one line: its text may be that of a peer, and a line of ours may not begin with it.
+        text = "\\n".join(str(error).splitlines())
+        return f"raised {type(error).__name__}: {text}"
     except SPEC_CODE_RAISES:
         return "raised an error that cannot be shown"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shlex
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -465,7 +466,7 @@ def _tell_where(campaign: Campaign, writer: RunWriter | None, *, is_kept: bool) 
     if writer.failure:
         click.echo(printable(f"palaver: {writer.failure}"), err=True)
     elif campaign.findings and is_kept:
-        shown = f"{writer.folder} {campaign.findings[0].number}"  # those before it are known
+        shown = f"{shlex.quote(str(writer.folder))} {campaign.findings[0].number}"  # those before it are known
         click.echo(printable(f"run kept in {writer.folder}; see palaver show {shown}"), err=True)
 
 
