@@ -258,12 +258,14 @@ def test_a_known_finding_is_known_on_the_page(tmp_path: Path) -> None:
 def test_a_later_run_is_compared_with_an_earlier_one(made: dict[str, Run]) -> None:
     found = page_of(made["word"], made["byte"])
     gone = len({each.digest for each in made["byte"].findings})
-    assert "New 1 new constraint violated" in found.words
+    assert "New 1 constraint violated" in found.words
     assert f"Fixed, or not met again {gone} unexpected response" in found.words
     assert "Still there 0" in found.words
     same = page_of(made["word"], made["word"])
-    assert "Still there 1 new constraint violated" in same.words
+    assert "Still there 1 constraint violated" in same.words
     assert "Nothing new was found." in same.words
+    assert "in an earlier run, too constraint violated" in same.words
+    assert "not in the earlier run constraint violated" in found.words
 
 
 def test_coverage_that_was_gained_and_lost_is_told(tmp_path: Path) -> None:
