@@ -37,6 +37,16 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
+def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a short run with a mail server, which has left much to be covered."""
+    folder = tmp_path_factory.mktemp("mail")
+    target = f"{shlex.quote(sys.executable)} -m palaver.demo.server {{port}}"
+    run = run_of(folder / "run", None, target=target, client=["{port}"], spec=SMTP.read_text(), sessions=2)
+    (folder / "page.html").write_text(page(RunReport(run)))
+    return folder / "page.html"
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with Browser() as opened:
         yield opened
@@ -132,12 +142,23 @@ def test_nothing_of_the_peer_or_of_files_runs(browser: Browser, pages: dict[str,
     assert "<script>alert(1)</script>" in browser.run("document.body.innerText")
 
 
-def test_a_large_diagram_fits_into_the_window_and_can_be_had_in_full_size(browser: Browser, tmp_path: Path) -> None:
-    target = f"{shlex.quote(sys.executable)} -m palaver.demo.server {{port}}"
-    run = run_of(tmp_path / "run", None, target=target, client=["{port}"], spec=SMTP.read_text(), sessions=2)
-    (tmp_path / "page.html").write_text(page(RunReport(run)))
+def test_what_was_not_covered_can_be_filtered(browser: Browser, mail: Path) -> None:
     browser.look(WIDE)
-    browser.open(tmp_path / "page.html")
+    browser.open(mail)
+    shown = "[...document.querySelectorAll('.gap')].filter(each => each.checkVisibility()).length"
+    gaps = browser.run("document.querySelectorAll('.gap').length")
+    words = "const field = document.querySelector('#missing input[type=search]');"
+    for word in ("<helo>", "no such symbol"):
+        wanted = f"[...document.querySelectorAll('.gap')].filter(each => each.textContent.includes('{word}')).length"
+        browser.run(f"{{{words} field.value = '{word}'; field.dispatchEvent(new Event('input', {{bubbles: true}}))}}")
+        assert browser.run(shown) == browser.run(wanted) < gaps  # lists that were closed are open
+        assert browser.run("document.querySelector('#missing output').textContent").endswith(f" of {gaps}")
+    assert browser.run(shown) == 0
+
+
+def test_a_large_diagram_fits_into_the_window_and_can_be_had_in_full_size(browser: Browser, mail: Path) -> None:
+    browser.look(WIDE)
+    browser.open(mail)
     box = "document.querySelector('.states')"
     hidden = f"{box}.scrollWidth - {box}.clientWidth"
     assert browser.run(hidden) <= 0
