@@ -122,6 +122,24 @@ def test_annotations_point_at_the_same_line(made: dict[str, Run], monkeypatch: p
         assert hostile.startswith("::error file=shout.fan,line=4,") or "/shout.fan,line=4," in hostile
 
 
+def test_places_are_told_from_the_root_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "protocol").mkdir()
+    run = run_of(tmp_path / "protocol" / "run", WRONG_WORD, sessions=3)
+    for folder in (tmp_path, tmp_path / "protocol"):
+        monkeypatch.chdir(folder)
+        assert "::error file=protocol/shout.fan,line=6," in made_as("github", run)
+        (result,) = json.loads(made_as("sarif", run))["runs"][0]["results"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "protocol/shout.fan"}
+
+
+def test_sarif_tells_of_a_fixed_problem_whose_kind_is_gone(made: dict[str, Run]) -> None:
+    run = json.loads(made_as("sarif", made["right"], made["word"]))["runs"][0]
+    (result,) = run["results"]
+    assert (result["baselineState"], result["ruleId"]) == ("absent", "constraint-violated")
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "constraint-violated"
+
+
 def test_sarif_tells_what_is_new_and_what_is_gone(made: dict[str, Run], tmp_path: Path) -> None:
     states = [
         each["baselineState"] for each in json.loads(made_as("sarif", made["word"], made["word"]))["runs"][0]["results"]

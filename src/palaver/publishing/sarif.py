@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,9 +25,11 @@ _FULL = {
 
 def sarif(report: RunReport) -> str:
     """The log file."""
-    rules = [kind for kind in FindingKind if any(group.first.kind is kind for group in report.groups)]
+    gone = [(comparison.before, group) for comparison in report.comparisons for group in comparison.gone]
+    found = {group.first.kind for group in (*report.groups, *(group for _, group in gone))}
+    rules = [kind for kind in FindingKind if kind in found]
     results = [_result(report, group, rules.index(group.first.kind)) for group in report.groups]
-    results += _absent(report, rules)
+    results += _absent(gone, rules)
     driver = {
         "name": "palaver",
         "version": report.run.fact("version of palaver") or "unknown",
@@ -77,22 +80,25 @@ def _result(report: RunReport, group: FindingGroup, rule: int) -> dict[str, Any]
     return result
 
 
-def _absent(report: RunReport, rules: list[FindingKind]) -> list[dict[str, Any]]:
+def _absent(gone: list[tuple[RunReport, FindingGroup]], rules: list[FindingKind]) -> list[dict[str, Any]]:
     """The problems of earlier runs that were not found this time."""
     found: dict[str, dict[str, Any]] = {}
-    for comparison in report.comparisons:
-        for group in comparison.gone:
-            if group.first.kind in rules:
-                result = _result(comparison.before, group, rules.index(group.first.kind))
-                found.setdefault(group.digest, {**result, "baselineState": "absent"})
+    for before, group in gone:
+        result = _result(before, group, rules.index(group.first.kind))
+        found.setdefault(group.digest, {**result, "baselineState": "absent"})
     return list(found.values())
 
 
 def relative(file: str) -> str:
-    """The name of a file, relative to where palaver was called if it is below."""
-    path = Path(file)
-    is_below = path.is_absolute() and path.is_relative_to(Path.cwd())
-    return (path.relative_to(Path.cwd()) if is_below else path).as_posix()
+    """The name of a file as code hosts know it: from the root of its repository, or else from where palaver was called.
+
+    A job may have gone into a folder of the repository before it called palaver.
+    """
+    path = Path(os.path.normpath(Path.cwd() / file))
+    if not path.exists():
+        return Path(file).as_posix()
+    root = next((folder for folder in path.parents if (folder / ".git").exists()), Path.cwd())
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def uri_of(file: str) -> str:
