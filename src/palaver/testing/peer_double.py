@@ -52,6 +52,7 @@ class HeldRun:
 
     def check(self) -> None:
         """:raises AssertionError: the verdict is not that all sessions passed"""
+        __tracebackhide__ = True  # pytest shows the line of the test, and none of ours
         if self.verdict is not Verdict.PASS:
             raise _failure(self.campaign)
 
@@ -70,6 +71,7 @@ class PeerDouble:
         self._port = 0
         self._failure: BaseException | None = None
         self._has_begun = threading.Event()
+        self._is_closed = False
         self.campaign.attach(self._learn_port)
         self.campaign.attach(self._keep_message)
         self._thread = threading.Thread(target=self._play, name="palaver peer", daemon=True)
@@ -86,7 +88,9 @@ class PeerDouble:
 
     def _play(self) -> None:
         try:
-            self.campaign.run()
+            for _ in self.campaign:  # while it waits for somebody, too, there are events
+                if self._is_closed:
+                    self.campaign.close()
         except BaseException as error:  # told to whoever asks how it went
             self._failure = error
         finally:
@@ -102,6 +106,7 @@ class PeerDouble:
 
     def finish(self) -> PeerDouble:
         """Wait until all sessions are over. :raises AssertionError: they do not end"""
+        __tracebackhide__ = True
         self._thread.join(_PATIENCE_S)
         if self._failure is not None:
             raise self._failure
@@ -111,6 +116,7 @@ class PeerDouble:
 
     def check(self) -> PeerDouble:
         """Wait until all is over. :raises AssertionError: what was said to it did not follow the spec"""
+        __tracebackhide__ = True
         self.finish()
         if self.campaign.verdict is not Verdict.PASS:
             raise _failure(self.campaign)
@@ -125,8 +131,8 @@ class PeerDouble:
         return [each.data for each in self.messages if each.is_ours and _is_named(each, symbol)]
 
     def close(self) -> None:
-        """End, also if nobody came."""
-        self.campaign.stop("the test is over")
+        """End at once, also if nobody came."""
+        self._is_closed = True
         self._thread.join(_PATIENCE_S)
 
 
