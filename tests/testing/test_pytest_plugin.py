@@ -198,6 +198,16 @@ def test_other_specs_are_no_tests_and_a_wrong_table_is_told(project: Project) ->
     assert "spec_tests.py" not in said
 
 
+def test_a_target_that_cannot_be_started_is_told_without_a_traceback_and_is_tried_once(project: Project) -> None:
+    project.write("server.py", "open('tried', 'a').write('.')\n")
+    code, said = project.pytest()
+    assert (code, f"{TESTS} failed in" in said) == (1, True), said
+    assert "exited with code 0 before it listened at tcp port " in said
+    assert "Traceback" not in said
+    assert "system_under_test.py" not in said
+    assert (project.folder / "tried").read_text() == "."
+
+
 @pytest.mark.slow
 def test_a_constraint_with_brackets_fails_and_is_run_again(project: Project) -> None:
     project.answer("b'xyz\\n'")

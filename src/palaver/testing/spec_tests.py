@@ -14,6 +14,7 @@ from typing import Any
 
 from palaver.campaign.campaign_factory import talk
 from palaver.compiled import Spec, load
+from palaver.errors import PalaverError
 from palaver.project_settings import SettingsError, head_of, read_settings, talk_arguments
 from palaver.publishing.machine_reports import CheckOutcome, checks_of, outcomes
 from palaver.publishing.page import page
@@ -72,15 +73,20 @@ class SpecTests:
         return checks_of(self.spec)
 
     @cached_property
-    def _outcomes(self) -> dict[str, tuple[str, str]]:
-        self._hold_once()
+    def _outcomes(self) -> dict[str, tuple[str, str]] | PalaverError:
+        """The outcome of each check, by its title; or why the run could not be held, which is not tried again."""
+        try:
+            self._hold_once()
+        except PalaverError as error:
+            return error
         is_kept = self._kept is not None and self._kept.is_dir()
         with open_run(self._kept if self._kept is not None and is_kept else self._run_folder) as run:
             return {each.check.title: (each.outcome, _told(each)) for each in outcomes(RunReport(run))}
 
     def outcome(self, title: str) -> tuple[str, str]:
         """The result of a check: passed, failed, error or skipped; and what is to be said about it."""
-        return self._outcomes[title]
+        found = self._outcomes
+        return ("error", str(found)) if isinstance(found, PalaverError) else found[title]
 
     def line(self, title: str) -> int | None:
         """The line of a check in its file, from 0."""
