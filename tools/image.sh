@@ -18,14 +18,14 @@ rm "$folder/root/usr/lib/python3.13/EXTERNALLY-MANAGED" # a container of Python 
 ln -s python3 "$folder/root/usr/bin/python"
 
 echo '{"default": [{"type": "insecureAcceptAnything"}]}' >"$folder/policy.json"
-echo 'unqualified-search-registries = ["docker.io"]' >"$folder/registries.conf"
+echo 'unqualified-search-registries = ["localhost"]' >"$folder/registries.conf"
 export CONTAINERS_REGISTRIES_CONF="$folder/registries.conf" BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
 buildah_() {
     buildah --root "$folder/images" --runroot "$folder/running" "$@"
 }
 made=$(buildah_ from scratch)
 buildah_ add --quiet "$made" "$folder/root" / >/dev/null
-buildah_ commit --quiet "$made" "docker.io/library/$base" >/dev/null
+buildah_ commit --quiet "$made" "localhost/$base" >/dev/null
 rm -rf "$folder/root"
 
 buildah_ build --signature-policy "$folder/policy.json" --pull=never "$@" --tag palaver "$here"
