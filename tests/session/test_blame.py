@@ -410,3 +410,65 @@ where len(*<ask>) <= 3
     session.talk()
     (finding,) = session.session.findings
     assert (finding.kind, finding.party, finding.got) == (FindingKind.CONSTRAINT, "Server", b"tell b\n")
+
+
+NUMBERED = """
+<start> ::= <exchange>{1,3} <Client:quit> <Server:bye>
+<exchange> ::= <Client:ask> <Server:answer>
+<ask> ::= "ask\\n"
+<answer> ::= "answer " <n> "\\n"
+<quit> ::= "quit\\n"
+<bye> ::= "bye\\n"
+<n> ::= "0" | "1" | "2"
+"""
+
+
+def test_nobody_is_accused_as_long_as_another_message_of_ours_leaves_something_to_repair() -> None:
+    # After two different numbers we may not quit, but a third one is still to come.
+    for seed in range(20):
+        session = DrivenSession(NUMBERED + "where len({str(n) for n in *<answer>.<n>}) != 2\n", seed=seed).open()
+        for number in range(3):
+            if session.talk() == b"ask\n":
+                session.hear(b"answer %d\n" % number)
+                session.wait(0.3)
+        assert session.kinds == []
+
+
+LOOKS_AROUND = """
+<start> ::= <Client:ask> <Server:first> <Server:second> <Client:more> <Server:third>
+<ask> ::= "ask\\n"
+<first> ::= "first " <n> "\\n"
+<second> ::= "second " <n> "\\n"
+<more> ::= "more\\n"
+<third> ::= "third " <n> "\\n"
+<n> ::= r"[0-9]"
+where forall <m> in <first>: comes_again(<m>)
+def comes_again(message):
+    answers = [each for name in ("<second>", "<third>") for each in message.get_root().find_subtrees(name)]
+    return any(str(each)[-2:] == str(message)[-2:] for each in answers)
+"""
+
+
+@pytest.mark.parametrize(("third", "kinds"), [(b"third 4\n", []), (b"third 5\n", [FindingKind.CONSTRAINT])])
+def test_code_that_looks_around_a_message_may_say_something_else_of_it_later(
+    third: bytes, kinds: list[FindingKind]
+) -> None:
+    session = DrivenSession(LOOKS_AROUND).open()
+    assert session.talk() == b"ask\n"
+    session.hear(b"first 4\nsecond 3\n")
+    session.wait(0.3)
+    assert session.talk() == b"more\n"
+    session.hear(third)
+    assert session.kinds == kinds
+
+
+def test_fields_of_one_name_in_other_messages_are_no_reason_to_wait() -> None:
+    text = NUMBERED.replace('"quit\\n"', '"quit " <n> "\\n"').replace('"bye\\n"', '"bye " <n> "\\n"')
+    text = text.replace("<exchange>{1,3}", "<exchange>{2}")
+    session = DrivenSession(text + "where sum(int(n) for n in *<answer>.<n>) == 2\n").open()
+    for answer in (b"answer 0\n", b"answer 1\n"):
+        assert session.talk() == b"ask\n"
+        session.hear(answer)
+        session.wait(0.3)
+    assert session.kinds == [FindingKind.CONSTRAINT]
+    assert session.session.findings[0].got == b"answer 1\n"

@@ -172,8 +172,8 @@ def refused(
 def not_made(history: SessionHistory) -> FindingDraft:
     """No message of ours can be sent: because of a message of the peer, or of one that it has not sent, or for us."""
     maker = history.maker
-    if maker.accusation is not None:
-        return accused(maker.accusation)
+    if history.accusation is not None:
+        return accused(history.accusation)
     if maker.has_crashed:
         return FindingDraft(FindingKind.SPEC_CRASH, maker.reason, cause=maker.cause)
     missing = history.missing_message()

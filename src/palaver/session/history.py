@@ -66,6 +66,7 @@ class SessionHistory:
         self.newest: Node
         self.watches = [monitor.initial]  # one for each hypothesis
         self._made: Extension | None = None  # the last message that was made
+        self.accusation: Refusal | None = None  # if another party is why no message of ours was made since the latest
         self._missing: str | None = _UNKNOWN
         self._suspected: list[int] = []  # the clauses that the latest message has broken, and need not have
         self.number = 0  # of messages
@@ -216,6 +217,10 @@ class SessionHistory:
             return self._lasting_breach()
         return None
 
+    def is_hopeless(self, clause: int) -> bool:
+        """Return True if nothing is found that makes a clause hold, or brings it nearer to that."""
+        return self._evidence.is_hopeless(clause)
+
     def _lasting_breach(self) -> Refusal | None:
         watch, recoveries = self.watches[0], self._setup.recoveries
         is_patient = not self._is_patience_over()
@@ -302,7 +307,7 @@ class SessionHistory:
                 extension = self._without_doubt(extension)
         self.newest, self.forecast, self.watches, self.referenced = extension
         self._missing = _UNKNOWN
-        self._made = None
+        self._made = self.accusation = None
         self.number += 1
 
     def is_uneventful(self, extension: Extension) -> bool:
@@ -450,7 +455,14 @@ class SessionHistory:
         If a script says which, it is that one, or as much of it as fits, if the script allows that; or none.
         """
         self._made = self.maker.make(move) if script is None else self._scripts.make(move, script)
+        self.accusation = self.accusation or self.maker.accusation
         return None if self._made is None else self._made.node
+
+    @property
+    def is_settled(self) -> bool:
+        """True if another party is why no message of ours was made, and no other message seems to help."""
+        violation = None if self.accusation is None else self.accusation.violation
+        return violation is not None and not self._setup.recoveries.may_hold_later(violation.clause)
 
     def breaker(self, chance: RandomSource) -> ConstraintBreaker:
         """Makes messages that break one constraint, wherever the session is then."""

@@ -94,6 +94,8 @@ MAX_VAIN_NEGATIONS = 2
 # messages.
 CONTINUATIONS = 12
 MESSAGES_OF_CONTINUATION = 4
+# A continuation ends with the last of so many messages that may not come.
+MAX_REFUSALS = 4
 # If it does so in none, an answer with which it holds is searched for, with so many steps.
 ANSWER_SEARCH_STEPS = 600
 # A peer is accused of a message when it comes only if the constraint holds in none of so many continuations.
