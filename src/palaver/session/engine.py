@@ -394,7 +394,8 @@ class Session:
     def _find(self, draft: FindingDraft) -> None:
         if draft.kind is FindingKind.CRASH and (breach := self._history.breach_when_cut(len(self.said))) is not None:
             self._note(finding_drafts.accused(breach))
-        self._note(self._endings.explained(self._history.explained(draft)))
+        draft = self._receiver.excused(self._history.explained(draft), self.said)
+        self._note(self._endings.explained(draft))
         self._end(OwnStep.FIND)
 
     def _note(self, draft: FindingDraft) -> None:

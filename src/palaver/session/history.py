@@ -462,7 +462,7 @@ class SessionHistory:
     def is_settled(self) -> bool:
         """True if another party is why no message of ours was made, and no other message seems to help."""
         violation = None if self.accusation is None else self.accusation.violation
-        return violation is not None and not self._setup.recoveries.may_hold_later(violation.clause)
+        return violation is not None and self.is_hopeless(violation.clause)
 
     def breaker(self, chance: RandomSource) -> ConstraintBreaker:
         """Makes messages that break one constraint, wherever the session is then."""

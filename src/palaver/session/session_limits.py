@@ -113,3 +113,8 @@ MAX_QUESTIONS = 3
 
 # Of a message whose bytes are known, so many trees are tried until one violates no constraint.
 MAX_READINGS = 50
+# Before another party is accused, a session of so many messages is read again if one of them fits several messages of
+# the spec: so many readings of each are tried, and so many of all of them are followed.
+MAX_MESSAGES_READ_AGAIN = Limit(2_000, "messages of a session that is read again", "nobody is excused by it")
+MAX_READINGS_OF_ONE = 4
+MAX_OTHER_READINGS = 16
