@@ -472,3 +472,17 @@ def test_fields_of_one_name_in_other_messages_are_no_reason_to_wait() -> None:
         session.wait(0.3)
     assert session.kinds == [FindingKind.CONSTRAINT]
     assert session.session.findings[0].got == b"answer 1\n"
+
+
+def test_a_peer_that_can_only_say_what_is_wrong_is_not_accused() -> None:
+    # After one exchange and `quit`, there is one <answer>, and there will be one <bye>.
+    text = NUMBERED + "where len(*<bye>) != len(*<answer>)\n"
+    kinds: set[FindingKind] = set()
+    for seed in range(12):
+        session = DrivenSession(text, seed=seed).open()
+        for _ in range(4):
+            asked = session.talk()
+            session.hear(b"bye\n" if asked == b"quit\n" else b"answer 1\n" if asked else b"")
+            session.wait(0.3)
+        kinds.update(session.kinds)
+    assert kinds == {FindingKind.UNSOLVED}

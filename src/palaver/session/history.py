@@ -398,13 +398,22 @@ class SessionHistory:
     def is_guilty(self, refusal: Refusal, sender: str) -> bool:
         """Return True if it is sure that a message of this party broke a constraint: it could have sent another."""
         violation = refusal.violation
-        if violation is None or not violation.is_doubtful or refusal.is_crash:
+        if violation is None or refusal.is_crash:
             return True
+        if not violation.is_doubtful:
+            return violation.breach is not None or not self._is_forced(violation, sender)
         breach = self.watches[0].breaches[violation.clause]
         if breach is not None and self._setup.recoveries.waits_for_others(violation.clause, breach.symbol):
             return True  # it always failed after such a message of ours, and the peer made it hold
         moves = [move for move in self.forecast.moves if move.sender == sender]
         return self._evidence.witness(violation.clause).could_satisfy(moves, violation.clause)
+
+    def _is_forced(self, violation: Violation, sender: str) -> bool:
+        """Return True if only this party can send now, and whatever it sends violates the clause, whatever is in it."""
+        clause, moves = violation.clause, self.forecast.moves
+        if any(move.sender != sender or not self._monitor.fails_always(violation, move.symbol) for move in moves):
+            return False
+        return not self._evidence.witness(clause).has_alternative(moves, clause, must_hold=False, steps=0)
 
     def checked(
         self, move: MessageType, node: Node, *, is_ours: bool, after: Extension | None = None
