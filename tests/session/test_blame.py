@@ -486,3 +486,52 @@ def test_a_peer_that_can_only_say_what_is_wrong_is_not_accused() -> None:
             session.wait(0.3)
         kinds.update(session.kinds)
     assert kinds == {FindingKind.UNSOLVED}
+
+
+JOBS = """
+<start> ::= <step>* <Client:quit> <Server:bye>
+<step> ::= <Client:submit> <Server:accepted> | <Client:poll> (<Server:done> | <Server:pending>)
+<submit> ::= "submit\\n"
+<accepted> ::= "job " <id> "\\n"
+<poll> ::= "poll\\n"
+<done> ::= "done " <id> "\\n"
+<pending> ::= "pending\\n"
+<quit> ::= "quit\\n"
+<bye> ::= "bye\\n"
+<id> ::= r"[0-9]"
+def is_done(accepted):
+    return any(str(each)[5:] == str(accepted)[4:] for each in accepted.get_root().find_subtrees("<done>"))
+"""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "forall <a> in <accepted>: exists <d> in <done>: str(<d>.<id>) == str(<a>.<id>)",
+        "forall <a> in <accepted>: is_done(<a>)",
+        "{str(x) for x in *<accepted>.<id>} <= {str(x) for x in *<done>.<id>}",
+    ],
+)
+@pytest.mark.parametrize("patience", [0, 3])
+def test_whoever_leaves_before_an_answer_can_come_accuses_nobody(condition: str, patience: int) -> None:
+    setup = SessionSetup(palaver.loads(f"{JOBS}where {condition}\n"), CLIENT)
+    for seed in range(8):
+        session = DrivenSession(setup=setup, seed=seed, max_messages=40).open()
+        jobs: list[int] = []
+        for number in range(40):
+            asked = session.talk()
+            if session.session.is_over:
+                break
+            if asked == b"submit\n" and number < 10:
+                session.hear(b"job %d\n" % number)
+                jobs += [number] * (patience + 1)
+            elif asked == b"submit\n":
+                session.hear(b"job 9\n")
+                jobs += [9] * (patience + 1)
+            elif asked == b"poll\n":
+                job = jobs.pop(0) if jobs else None
+                session.hear(b"pending\n" if job is None or job in jobs else b"done %d\n" % job)
+            elif asked == b"quit\n":
+                session.hear(b"bye\n")
+            session.wait(0.3)
+        assert session.kinds == []

@@ -179,6 +179,8 @@ class SessionHistory:
         continuation makes it hold, nor brings it nearer to that.
         """
         watch = self.watches[0]
+        if not watch.is_clean:
+            self._evidence.note_what_may_hold()
         for clause in self._suspected:
             failure, breach = watch.checks.outcomes[clause], watch.breaches[clause]
             if failure is not None and breach is not None and self._evidence.is_hopeless(clause):
@@ -465,6 +467,9 @@ class SessionHistory:
         """
         self._made = self.maker.make(move) if script is None else self._scripts.make(move, script)
         self.accusation = self.accusation or self.maker.accusation
+        if self._made is not None and script is None and (failure := self._evidence.given_up(self._made)) is not None:
+            self.maker.reason = f"no valid message could be generated: no {move.symbol} as long as {failure.describe()}"
+            self._made = None
         return None if self._made is None else self._made.node
 
     @property
