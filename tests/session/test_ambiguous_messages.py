@@ -132,3 +132,40 @@ def test_who_closes_is_accused_of_that_and_of_nothing_else(condition: str, numbe
     assert session.talk() == b"ASK\n"
     session.close()
     assert session.kinds == [FindingKind.CLOSED]
+
+
+LOGIN = """
+<start> ::= (<Client:right> <Server:welcome> | <Client:wrong> <Server:denied>) <Client:quit> <Server:bye>
+<right> ::= "PASS a\\n"
+<wrong> ::= "PASS " r"[a-c]" "\\n"
+<welcome> ::= "WELCOME\\n"
+<denied> ::= "DENIED\\n"
+<quit> ::= "QUIT\\n"
+<bye> ::= "BYE\\n"
+"""
+
+
+@pytest.mark.parametrize(
+    ("accepted", "silent", "kinds"),
+    [
+        (b"PASS a\n", b"", {FindingKind.UNDECIDED}),  # where it was made as a wrong one that happens to be right
+        (b"PASS b\n", b"", {FindingKind.UNPARSEABLE, FindingKind.UNDECIDED}),
+        (b"PASS a\n", b"PASS b\n", {FindingKind.SILENCE, FindingKind.UNDECIDED}),
+    ],
+)
+def test_a_peer_may_take_our_message_for_another_one_that_it_fits(
+    accepted: bytes, silent: bytes, kinds: set[FindingKind]
+) -> None:
+    found: dict[FindingKind, set[bytes]] = {}
+    for seed in range(30):
+        session = DrivenSession(LOGIN, seed=seed, timeout=5.0, patience=5.0).open()
+        said = session.talk()
+        if said != silent:
+            session.hear(b"WELCOME\n" if said == accepted else b"DENIED\n")
+            session.talk()
+            session.hear(b"BYE\n")
+        session.wait(6)
+        for kind in session.kinds:
+            found.setdefault(kind, set()).add(said)
+    assert found.keys() == kinds
+    assert found[FindingKind.UNDECIDED] == {b"PASS a\n"}

@@ -410,3 +410,128 @@ where len(*<ask>) <= 3
     session.talk()
     (finding,) = session.session.findings
     assert (finding.kind, finding.party, finding.got) == (FindingKind.CONSTRAINT, "Server", b"tell b\n")
+
+
+NUMBERED = """
+<start> ::= <exchange>{1,3} <Client:quit> <Server:bye>
+<exchange> ::= <Client:ask> <Server:answer>
+<ask> ::= "ask\\n"
+<answer> ::= "answer " <n> "\\n"
+<quit> ::= "quit\\n"
+<bye> ::= "bye\\n"
+<n> ::= "0" | "1" | "2"
+"""
+
+
+def test_nobody_is_accused_as_long_as_another_message_of_ours_leaves_something_to_repair() -> None:
+    # After two different numbers we may not quit, but a third one is still to come.
+    for seed in range(20):
+        session = DrivenSession(NUMBERED + "where len({str(n) for n in *<answer>.<n>}) != 2\n", seed=seed).open()
+        for number in range(3):
+            if session.talk() == b"ask\n":
+                session.hear(b"answer %d\n" % number)
+                session.wait(0.3)
+        assert session.kinds == []
+
+
+LOOKS_AROUND = """
+<start> ::= <Client:ask> <Server:first> <Server:second> <Client:more> <Server:third>
+<ask> ::= "ask\\n"
+<first> ::= "first " <n> "\\n"
+<second> ::= "second " <n> "\\n"
+<more> ::= "more\\n"
+<third> ::= "third " <n> "\\n"
+<n> ::= r"[0-9]"
+where forall <m> in <first>: comes_again(<m>)
+def comes_again(message):
+    answers = [each for name in ("<second>", "<third>") for each in message.get_root().find_subtrees(name)]
+    return any(str(each)[-2:] == str(message)[-2:] for each in answers)
+"""
+
+
+@pytest.mark.parametrize(("third", "kinds"), [(b"third 4\n", []), (b"third 5\n", [FindingKind.CONSTRAINT])])
+def test_code_that_looks_around_a_message_may_say_something_else_of_it_later(
+    third: bytes, kinds: list[FindingKind]
+) -> None:
+    session = DrivenSession(LOOKS_AROUND).open()
+    assert session.talk() == b"ask\n"
+    session.hear(b"first 4\nsecond 3\n")
+    session.wait(0.3)
+    assert session.talk() == b"more\n"
+    session.hear(third)
+    assert session.kinds == kinds
+
+
+def test_fields_of_one_name_in_other_messages_are_no_reason_to_wait() -> None:
+    text = NUMBERED.replace('"quit\\n"', '"quit " <n> "\\n"').replace('"bye\\n"', '"bye " <n> "\\n"')
+    text = text.replace("<exchange>{1,3}", "<exchange>{2}")
+    session = DrivenSession(text + "where sum(int(n) for n in *<answer>.<n>) == 2\n").open()
+    for answer in (b"answer 0\n", b"answer 1\n"):
+        assert session.talk() == b"ask\n"
+        session.hear(answer)
+        session.wait(0.3)
+    assert session.kinds == [FindingKind.CONSTRAINT]
+    assert session.session.findings[0].got == b"answer 1\n"
+
+
+def test_a_peer_that_can_only_say_what_is_wrong_is_not_accused() -> None:
+    # After one exchange and `quit`, there is one <answer>, and there will be one <bye>.
+    text = NUMBERED + "where len(*<bye>) != len(*<answer>)\n"
+    kinds: set[FindingKind] = set()
+    for seed in range(12):
+        session = DrivenSession(text, seed=seed).open()
+        for _ in range(4):
+            asked = session.talk()
+            session.hear(b"bye\n" if asked == b"quit\n" else b"answer 1\n" if asked else b"")
+            session.wait(0.3)
+        kinds.update(session.kinds)
+    assert kinds == {FindingKind.UNSOLVED}
+
+
+JOBS = """
+<start> ::= <step>* <Client:quit> <Server:bye>
+<step> ::= <Client:submit> <Server:accepted> | <Client:poll> (<Server:done> | <Server:pending>)
+<submit> ::= "submit\\n"
+<accepted> ::= "job " <id> "\\n"
+<poll> ::= "poll\\n"
+<done> ::= "done " <id> "\\n"
+<pending> ::= "pending\\n"
+<quit> ::= "quit\\n"
+<bye> ::= "bye\\n"
+<id> ::= r"[0-9]"
+def is_done(accepted):
+    return any(str(each)[5:] == str(accepted)[4:] for each in accepted.get_root().find_subtrees("<done>"))
+"""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "forall <a> in <accepted>: exists <d> in <done>: str(<d>.<id>) == str(<a>.<id>)",
+        "forall <a> in <accepted>: is_done(<a>)",
+        "{str(x) for x in *<accepted>.<id>} <= {str(x) for x in *<done>.<id>}",
+    ],
+)
+@pytest.mark.parametrize("patience", [0, 3])
+def test_whoever_leaves_before_an_answer_can_come_accuses_nobody(condition: str, patience: int) -> None:
+    setup = SessionSetup(palaver.loads(f"{JOBS}where {condition}\n"), CLIENT)
+    for seed in range(8):
+        session = DrivenSession(setup=setup, seed=seed, max_messages=40).open()
+        jobs: list[int] = []
+        for number in range(40):
+            asked = session.talk()
+            if session.session.is_over:
+                break
+            if asked == b"submit\n" and number < 10:
+                session.hear(b"job %d\n" % number)
+                jobs += [number] * (patience + 1)
+            elif asked == b"submit\n":
+                session.hear(b"job 9\n")
+                jobs += [9] * (patience + 1)
+            elif asked == b"poll\n":
+                job = jobs.pop(0) if jobs else None
+                session.hear(b"pending\n" if job is None or job in jobs else b"done %d\n" % job)
+            elif asked == b"quit\n":
+                session.hear(b"bye\n")
+            session.wait(0.3)
+        assert session.kinds == []

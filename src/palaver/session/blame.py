@@ -118,6 +118,7 @@ class Recoveries:
         self._open: set[int] = set()
         self._futile: set[tuple[str, frozenset[int]]] = set()
         self._in_vain: dict[tuple[int, str], int] = {}  # questions about a clause after messages of a symbol
+        self._asked: dict[int, int] = {}  # questions about a clause that a message of a peer has just broken
 
     @property
     def count(self) -> tuple[int, ...]:
@@ -186,6 +187,11 @@ class Recoveries:
     def may_hold_later(self, clause: int) -> bool:
         """True if a clause that fails has been seen to hold again, or to be nearer to it, if only in continuations."""
         return clause in self._recovered or clause in self._open or any(clause == each for each, _ in self._passing)
+
+    def is_asked_first(self, clause: int) -> bool:
+        """True the first times that it is asked, in all sessions, if a clause may hold later."""
+        self._asked[clause] = self._asked.get(clause, 0) + 1
+        return self._asked[clause] <= MAX_QUESTIONS
 
     def note_futile(self, symbol: str, constraints: frozenset[int]) -> None:
         """Note that no message of this symbol was found that makes failing constraints hold."""

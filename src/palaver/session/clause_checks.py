@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from palaver.constraints.checks import Check, Evaluate, Failure, FormulaCompiler, can_bind_open_nodes
@@ -11,7 +11,7 @@ from palaver.constraints.code_uses import count_limit, takes_only_length
 from palaver.lean_dataclasses import dataclass
 from palaver.solving.clauses import Clause
 from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
-from palaver.spec.traversal import expressions_of, last_symbol, selectors_of
+from palaver.spec.traversal import expressions_of, last_symbol, selectors_of, step_symbols
 from palaver.trees.node import BegunNode, OpenNode
 from palaver.trees.tree import Tree
 
@@ -147,6 +147,42 @@ def _quantifiers_of(clause: Clause) -> Iterator[Quantified]:
                 pass
             case _:
                 assert_never(formula)
+
+
+def messages_seen(clause: Clause, messages: Collection[str], states: Collection[str]) -> frozenset[str]:
+    """The messages that contain nodes which a clause selects, or stand in such a node: in a state."""
+    found: set[str] = set()
+    for symbols in _path_symbols(clause.as_constraint().formula):
+        if symbols[-1] in states:
+            found.update(name for name in messages if name in clause.analysis.below(symbols[-1]))
+        else:  # nodes that hold no messages are in the same message as those on the path to them
+            wanted = {symbol for symbol in symbols if symbol not in states}
+            found.update(name for name in messages if wanted <= {name} | clause.analysis.below_including_sources(name))
+    return frozenset(found)
+
+
+def _path_symbols(formula: Formula) -> Iterator[tuple[str, ...]]:
+    """The symbols on the path to the nodes of each selector, with what quantifiers bind in the place of their names."""
+    todo: list[tuple[Formula, Mapping[str, tuple[str, ...]]]] = [(formula, {})]
+    while todo:
+        part, bound = todo.pop()
+        match part:
+            case PythonCondition(expression):
+                yield from (_path(mention.path, bound) for mention in expression.mentions)
+            case Quantified(variable=variable, path=path, body=body):
+                symbols = _path(path, bound)
+                yield symbols
+                todo.append((body, {**bound, variable: symbols}))
+            case And(parts) | Or(parts):
+                todo.extend((each, bound) for each in parts)
+            case Not(inner):
+                todo.append((inner, bound))
+            case _:
+                assert_never(part)
+
+
+def _path(path: Selector, bound: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return (*bound.get(path.base, (path.base,)), *step_symbols(path))
 
 
 def is_about_each(clause: Clause) -> bool:

@@ -21,6 +21,7 @@ from palaver.session.session_limits import (
     ANSWER_SEARCH_STEPS,
     CONTINUATIONS,
     LAST_WORD_SECONDS,
+    MAX_REFUSALS,
     MESSAGES_OF_CONTINUATION,
 )
 from palaver.trees.node import Node, Part, TreePath, parts_below, replace_at
@@ -110,10 +111,11 @@ class Continuations:
     ) -> Iterator[tuple[Extension | Forecast, bool]]:
         """The knowledge after each message of a continuation; only a forecast after one that may not come.
 
-        Each with True if the message is one of a peer, and one of ours has come before it.
+        Each with True if the message is one of a peer, and one of ours has come before it. In the place of a message
+        that may not come, others are tried.
         """
-        now, have_we_spoken = after, False
-        for _ in range(messages):
+        now, have_we_spoken, refused = after, False, 0
+        while messages and refused <= MAX_REFUSALS:
             interruption.check(LAST_WORD_SECONDS)
             if not now.forecast.moves:
                 return
@@ -123,10 +125,11 @@ class Continuations:
                 return
             is_ours = move.sender in self._setup.ours
             yield following, have_we_spoken and not is_ours
-            have_we_spoken |= is_ours
-            if not isinstance(following, Extension):
-                return
-            now = following
+            if isinstance(following, Extension):
+                now, messages = following, messages - 1
+                have_we_spoken |= is_ours
+            else:
+                refused += 1
 
     def _continued(self, now: Extension, move: MessageType, *, copies: bool) -> Extension | Forecast | None:
         """The session with one more message; only a forecast if that may not come, None if none can be made."""

@@ -353,14 +353,14 @@ class Session:
                 return partial(self._find, FindingDraft(FindingKind.SPEC_CRASH, str(error)))
             if node is not None:
                 return partial(self._send, move, node)
-            if self._history.maker.accusation is not None:
+            if self._history.is_settled:
                 break
             self._strategy.refused(move)
             moves = [other for other in moves if other != move]
         if self._history.can_end:
             return self._finish
         # A message of the peer may make possible what is not now.
-        self._grace = None if self._history.maker.accusation is not None else self._wait.seconds_left or None
+        self._grace = None if self._history.accusation is not None else self._wait.seconds_left or None
         return None if self._grace else partial(self._find, finding_drafts.not_made(self._history))
 
     def commit(self, at: float) -> list[Action]:
@@ -394,7 +394,8 @@ class Session:
     def _find(self, draft: FindingDraft) -> None:
         if draft.kind is FindingKind.CRASH and (breach := self._history.breach_when_cut(len(self.said))) is not None:
             self._note(finding_drafts.accused(breach))
-        self._note(self._endings.explained(self._history.explained(draft)))
+        draft = self._receiver.excused(self._history.explained(draft), self.said)
+        self._note(self._endings.explained(draft))
         self._end(OwnStep.FIND)
 
     def _note(self, draft: FindingDraft) -> None:

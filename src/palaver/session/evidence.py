@@ -95,3 +95,33 @@ class Evidence:
         if may_hold:
             recoveries.note_open(clause)
         return not may_hold
+
+    def note_what_may_hold(self) -> None:
+        """Note which of the clauses that another party has just broken can hold again.
+
+        That is seen best the first times: later several nodes may wait for what makes a clause hold of them.
+        """
+        history, recoveries, monitor = self._history, self._setup.recoveries, self._setup.monitor
+        for clause, breach in enumerate(history.watches[0].breaches):
+            is_new = breach is not None and not breach.is_ours and breach.number == history.number - 1
+            if is_new and not monitor.is_lasting(clause) and recoveries.is_asked_first(clause):
+                self.is_hopeless(clause)
+
+    def given_up(self, made: Extension) -> Failure | None:
+        """The failure of a clause that others can still make hold, but not after this last message of ours, if any.
+
+        Whoever leaves before that can accuse nobody of it.
+        """
+        history, setup = self._history, self._setup
+        if history.is_uneventful(made) or not history.could_say_else(made.node.symbol):
+            return None
+        ahead = made.forecast.hypotheses[0].ahead
+        if any(each.sender in setup.ours and each.symbol in ahead for each in setup.forecaster.messages):
+            return None
+        for clause, breach in enumerate(history.watches[0].breaches):
+            failure = made.watches[0].checks.outcomes[clause]
+            if breach is None or breach.is_ours or failure is None or not setup.recoveries.may_hold_later(clause):
+                continue
+            if not history.maker.continuations.repair(clause, made):
+                return failure
+        return None

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from palaver.errors import Undecided
-from palaver.lean_dataclasses import dataclass
+from palaver.lean_dataclasses import dataclass, replace
 from palaver.matching.forecaster import MessageType
 from palaver.printable import counted
-from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, exit_text, show_data
+from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict, exit_text, show_data
 from palaver.session.interface import Closed, Failed, FailureCause
 from palaver.session.message_text import offset_of
 from palaver.session.session_limits import (
@@ -74,6 +74,11 @@ class FindingDraft:
     def may_follow_breach(self) -> bool:
         """True if this came only of what the peer has broken before, if there is such a thing."""
         return self.kind in _AFTER_A_BREACH and self.blamed is None
+
+    @property
+    def may_be_misread(self) -> bool:
+        """True if it accuses a party of a message, or of none, that another reading of the session may make right."""
+        return self.kind in _AFTER_A_BREACH and self.kind.verdict is Verdict.FAIL
 
     @property
     def is_absence(self) -> bool:
@@ -144,6 +149,12 @@ def undecided(source: DataSource, inbox: Inbox, reason: Undecided) -> FindingDra
     return FindingDraft(FindingKind.UNDECIDED, what, source.sender, got=inbox.peek())
 
 
+def misread(draft: FindingDraft) -> FindingDraft:
+    """What was wrong is right if the messages before are read in another way."""
+    what = "an earlier message fits several messages of the spec, and taken for another of them this is right: "
+    return replace(draft, kind=FindingKind.UNDECIDED, message=what + draft.message)
+
+
 def refused(
     source: DataSource, symbol: str, refusal: Refusal, got: bytes, node: Node | None, *, is_guilty: bool
 ) -> FindingDraft:
@@ -172,8 +183,8 @@ def refused(
 def not_made(history: SessionHistory) -> FindingDraft:
     """No message of ours can be sent: because of a message of the peer, or of one that it has not sent, or for us."""
     maker = history.maker
-    if maker.accusation is not None:
-        return accused(maker.accusation)
+    if history.accusation is not None:
+        return accused(history.accusation)
     if maker.has_crashed:
         return FindingDraft(FindingKind.SPEC_CRASH, maker.reason, cause=maker.cause)
     missing = history.missing_message()

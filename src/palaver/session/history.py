@@ -66,6 +66,7 @@ class SessionHistory:
         self.newest: Node
         self.watches = [monitor.initial]  # one for each hypothesis
         self._made: Extension | None = None  # the last message that was made
+        self.accusation: Refusal | None = None  # if another party is why no message of ours was made since the latest
         self._missing: str | None = _UNKNOWN
         self._suspected: list[int] = []  # the clauses that the latest message has broken, and need not have
         self.number = 0  # of messages
@@ -178,6 +179,8 @@ class SessionHistory:
         continuation makes it hold, nor brings it nearer to that.
         """
         watch = self.watches[0]
+        if not watch.is_clean:
+            self._evidence.note_what_may_hold()
         for clause in self._suspected:
             failure, breach = watch.checks.outcomes[clause], watch.breaches[clause]
             if failure is not None and breach is not None and self._evidence.is_hopeless(clause):
@@ -215,6 +218,10 @@ class SessionHistory:
         with suppress(Interrupted):
             return self._lasting_breach()
         return None
+
+    def is_hopeless(self, clause: int) -> bool:
+        """Return True if nothing is found that makes a clause hold, or brings it nearer to that."""
+        return self._evidence.is_hopeless(clause)
 
     def _lasting_breach(self) -> Refusal | None:
         watch, recoveries = self.watches[0], self._setup.recoveries
@@ -302,7 +309,7 @@ class SessionHistory:
                 extension = self._without_doubt(extension)
         self.newest, self.forecast, self.watches, self.referenced = extension
         self._missing = _UNKNOWN
-        self._made = None
+        self._made = self.accusation = None
         self.number += 1
 
     def is_uneventful(self, extension: Extension) -> bool:
@@ -393,13 +400,22 @@ class SessionHistory:
     def is_guilty(self, refusal: Refusal, sender: str) -> bool:
         """Return True if it is sure that a message of this party broke a constraint: it could have sent another."""
         violation = refusal.violation
-        if violation is None or not violation.is_doubtful or refusal.is_crash:
+        if violation is None or refusal.is_crash:
             return True
+        if not violation.is_doubtful:
+            return violation.breach is not None or not self._is_forced(violation, sender)
         breach = self.watches[0].breaches[violation.clause]
         if breach is not None and self._setup.recoveries.waits_for_others(violation.clause, breach.symbol):
             return True  # it always failed after such a message of ours, and the peer made it hold
         moves = [move for move in self.forecast.moves if move.sender == sender]
         return self._evidence.witness(violation.clause).could_satisfy(moves, violation.clause)
+
+    def _is_forced(self, violation: Violation, sender: str) -> bool:
+        """Return True if only this party can send now, and whatever it sends violates the clause, whatever is in it."""
+        clause, moves = violation.clause, self.forecast.moves
+        if any(move.sender != sender or not self._monitor.fails_always(violation, move.symbol) for move in moves):
+            return False
+        return not self._evidence.witness(clause).has_alternative(moves, clause, must_hold=False, steps=0)
 
     def checked(
         self, move: MessageType, node: Node, *, is_ours: bool, after: Extension | None = None
@@ -450,7 +466,17 @@ class SessionHistory:
         If a script says which, it is that one, or as much of it as fits, if the script allows that; or none.
         """
         self._made = self.maker.make(move) if script is None else self._scripts.make(move, script)
+        self.accusation = self.accusation or self.maker.accusation
+        if self._made is not None and script is None and (failure := self._evidence.given_up(self._made)) is not None:
+            self.maker.reason = f"no valid message could be generated: no {move.symbol} as long as {failure.describe()}"
+            self._made = None
         return None if self._made is None else self._made.node
+
+    @property
+    def is_settled(self) -> bool:
+        """True if another party is why no message of ours was made, and no other message seems to help."""
+        violation = None if self.accusation is None else self.accusation.violation
+        return violation is not None and self.is_hopeless(violation.clause)
 
     def breaker(self, chance: RandomSource) -> ConstraintBreaker:
         """Makes messages that break one constraint, wherever the session is then."""

@@ -252,15 +252,14 @@ class MessageMaker:
         return any((breach := breaches[at]) is not None and not breach.is_ours for at in clauses)
 
     def _accused_now(self, failing: Sequence[int]) -> Refusal | None:
-        """The message of another party that broke what it said of one node, and that no message of ours repairs."""
+        """The message of another party that broke what it said of one node, and that nothing seems to repair."""
+        watch = self._history.watches[0]
         for clause in failing:
-            breach, failure = (
-                self._history.watches[0].breaches[clause],
-                self._history.watches[0].checks.outcomes[clause],
-            )
+            breach, failure = watch.breaches[clause], watch.checks.outcomes[clause]
             if breach is None or failure is None or breach.is_ours or self._setup.recoveries.can_recover(clause):
                 continue
-            if self._monitor.is_about_each(clause):
+            # Code that looks around a node may say something else of it later.
+            if self._monitor.is_about_each(clause) and self._history.is_hopeless(clause):
                 return Refusal.by(Violation(clause, failure, breach))
         return None
 

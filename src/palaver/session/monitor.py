@@ -31,6 +31,7 @@ from palaver.session.clause_checks import (
     is_checked_while_open,
     limit_of_counts,
     measured_paths,
+    messages_seen,
     only_counts,
     told_apart,
 )
@@ -94,8 +95,9 @@ class ConstraintMonitor:
         self._counting = [only_counts(clause) for clause in clauses]
         self._measured = [measured_paths(clause) for clause in clauses]
         self._only_counted: dict[tuple[int, str], bool] = {}
-        # For each clause, the messages that contain anything that it mentions.
-        self._seen = [self._messages_seen(at, clause, messages) for at, clause in enumerate(clauses)]
+        # For each clause, the messages that can change its value: any, if its code may look at everything.
+        seen = [messages_seen(clause, messages, self.states) for clause in clauses]
+        self._seen = [each if known else frozenset(messages) for each, known in zip(seen, incremental, strict=True)]
         self._listed = [self._holders(clause, messages) for clause in clauses]
         self._has_listed = any(self._listed)
         self._order = MessageOrder(spec.grammar.bodies, analysis)
@@ -104,8 +106,7 @@ class ConstraintMonitor:
         self._about_each = [is_about_each(clause) for clause in clauses]
         # The messages that are always the same. With settings, nothing is certain of what is made.
         self._follows_the_grammar = not spec.grammar.settings
-        certain = messages if self._follows_the_grammar else ()
-        self._constant = frozenset(name for name in certain if analysis.is_one_thing(name))
+        self._constant = frozenset(filter(analysis.is_one_thing, messages if self._follows_the_grammar else ()))
 
     @cached_property
     def _sees_around(self) -> frozenset[str] | None:
@@ -140,19 +141,6 @@ class ConstraintMonitor:
             self._early_of_nodes.append(early_check(at, clause, every=True))
         else:
             self._early_of_trees[at] = compile_check(clause.as_constraint(), clause.analysis, clause.names, every=True)
-
-    def _messages_seen(self, at: int, clause: Clause, messages: Collection[str]) -> frozenset[str]:
-        """The messages that can change the value of a clause: inside of what it mentions, or with that inside."""
-        symbols = set(symbols_of(clause.as_constraint().formula))
-        states = symbols & self.states
-        if states and not self.initial.checks.is_incremental(self._checks[at].constraint):
-            return frozenset(messages)  # its code may look at everything
-        inside = self._analysis.below_including_sources
-        return frozenset(
-            name
-            for name in messages
-            if not symbols.isdisjoint({name} | inside(name)) or any(name in inside(state) for state in states)
-        )
 
     def _holders(self, clause: Clause, messages: Collection[str]) -> tuple[frozenset[str], ...]:
         """For each list that a clause sees all of, the messages that may contain nodes of it."""

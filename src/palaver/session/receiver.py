@@ -18,6 +18,7 @@ Nothing here knows the time, or what a connection is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,11 +27,21 @@ from palaver.errors import PalaverError, Undecided
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.matching.matcher import Matcher
 from palaver.party import Party
+from palaver.random_source import RandomSource
 from palaver.session.extension import Extension, Refusal
-from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, undecided, unreadable
-from palaver.session.findings import FindingKind
+from palaver.session.finding_drafts import (
+    FindingDraft,
+    misread,
+    out_of_turn,
+    refused,
+    stopped_short,
+    undecided,
+    unreadable,
+)
+from palaver.session.findings import FindingKind, SessionMessage
 from palaver.session.history import SessionHistory
 from palaver.session.inbox import CachedReading, Inbox, ReadingCache
+from palaver.session.other_readings import OtherReadings
 from palaver.session.references import Referenced
 from palaver.session.role_table import DataSource, NextMoves
 from palaver.session.roles import Roles
@@ -229,6 +240,14 @@ class Receiver:
             return not moves or inbox.status().longest is not None
         except Undecided:
             return True
+
+    def excused(self, draft: FindingDraft, said: Sequence[SessionMessage]) -> FindingDraft:
+        """The same finding; or that it is undecided, as nothing is wrong if what was said is read in another way."""
+        if not draft.may_be_misread:
+            return draft
+        begin = SessionHistory(self._setup, RandomSource(0))
+        readings = OtherReadings(self._setup, begin, lambda: Inbox(self._matcher, self._setup.reading_cache))
+        return misread(draft) if readings.excuse(said, draft) else draft
 
     def _is_ever_sent(self, source: DataSource, inbox: Inbox) -> bool:
         """Return True if unread data may be some message of its source, whether it may come now or not."""

@@ -94,6 +94,8 @@ MAX_VAIN_NEGATIONS = 2
 # messages.
 CONTINUATIONS = 12
 MESSAGES_OF_CONTINUATION = 4
+# A continuation ends with the last of so many messages that may not come.
+MAX_REFUSALS = 4
 # If it does so in none, an answer with which it holds is searched for, with so many steps.
 ANSWER_SEARCH_STEPS = 600
 # A peer is accused of a message when it comes only if the constraint holds in none of so many continuations.
@@ -111,3 +113,8 @@ MAX_QUESTIONS = 3
 
 # Of a message whose bytes are known, so many trees are tried until one violates no constraint.
 MAX_READINGS = 50
+# Before another party is accused, a session of so many messages is read again if one of them fits several messages of
+# the spec: so many readings of each are tried, and so many of all of them are followed.
+MAX_MESSAGES_READ_AGAIN = Limit(2_000, "messages of a session that is read again", "nobody is excused by it")
+MAX_READINGS_OF_ONE = 4
+MAX_OTHER_READINGS = 16

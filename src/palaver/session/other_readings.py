@@ -1,0 +1,122 @@
+"""Other readings of what was said: the same bytes, taken for other messages of the spec than before.
+
+Where a message fits several messages that may come, only one of them is followed; of a message of ours, the one that it
+was made as, which nobody else knows. Before another party is accused, the session is read again with all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from palaver.errors import Undecided
+from palaver.interruption import Interrupted
+from palaver.matching.forecaster import Forecast, MessageType
+from palaver.session.extension import Extension
+from palaver.session.finding_drafts import FindingDraft
+from palaver.session.findings import FindingKind, SessionMessage
+from palaver.session.history import SessionHistory
+from palaver.session.inbox import Inbox
+from palaver.session.references import NO_MESSAGES, Referenced
+from palaver.session.session_limits import MAX_MESSAGES_READ_AGAIN, MAX_OTHER_READINGS, MAX_READINGS_OF_ONE
+from palaver.trees.node import Node, same_structure
+
+if TYPE_CHECKING:
+    from palaver.session.setup import SessionSetup
+
+
+class OtherReadings:
+    """Reads a session again. `begin` is the history before it, `new_inbox` gives an inbox without data."""
+
+    def __init__(self, setup: SessionSetup, begin: SessionHistory, new_inbox: Callable[[], Inbox]) -> None:
+        self._setup = setup
+        self._begin = begin
+        self._new_inbox = new_inbox
+
+    def excuse(self, said: Sequence[SessionMessage], draft: FindingDraft) -> bool:
+        """Return True if what a finding is about is right after another reading of the messages before."""
+        said = [message for message in said if not message.is_aside]
+        if len(said) > MAX_MESSAGES_READ_AGAIN:
+            MAX_MESSAGES_READ_AGAIN.reached()
+            return False
+        with suppress(Undecided, Interrupted):
+            return self._is_ambiguous(said) and any(
+                self._is_right(self._begin.at(len(said), extension), draft) for extension in self._read_again(said)
+            )
+        return False
+
+    def _is_ambiguous(self, said: Sequence[SessionMessage]) -> bool:
+        """Return True if a message may be read in another way, constraints aside."""
+        forecast = self._begin.forecast
+        for message in said:
+            moves = _moves_like(message, forecast)
+            if any(True for move in moves for _ in self._others(move, message, NO_MESSAGES)):
+                return True
+            own = next((move for move in moves if move.symbol == message.symbol), None)
+            if own is None:
+                return False
+            forecast = forecast.after(own, message.node)
+        return False
+
+    def _others(self, move: MessageType, message: SessionMessage, earlier: Referenced) -> Iterator[Node]:
+        """The readings of a message as one of this type, but for the one that was followed."""
+        if move.symbol in self._setup.generated:
+            return
+        history = self._setup.references.seen_by(move.symbol, earlier)
+        readings = self._setup.spec.readings(move.symbol, message.data, history)
+        for node in islice(readings, MAX_READINGS_OF_ONE):
+            node = node._replace(parties=message.node.parties)
+            if not same_structure(node, message.node):
+                yield node
+
+    def _read_again(self, said: Sequence[SessionMessage]) -> list[Extension]:
+        """The session after each way to read its messages, but for the one that was followed."""
+        ways: list[tuple[Extension | None, bool]] = [(None, False)]
+        for number, message in enumerate(said):
+            following: list[tuple[Extension | None, bool]] = []
+            for extension, is_other in ways:
+                history = self._begin if extension is None else self._begin.at(number, extension)
+                for move in _moves_like(message, history.forecast):
+                    nodes = [(node, True) for node in self._others(move, message, history.referenced)]
+                    if move.symbol == message.symbol:
+                        nodes.insert(0, (message.node, is_other))
+                    for node, differs in nodes:
+                        now = history.checked(move, node, is_ours=message.is_ours)
+                        if isinstance(now, Extension):
+                            following.append((now, differs))
+            ways = following[:MAX_OTHER_READINGS]
+        return [extension for extension, is_other in ways if is_other and extension is not None]
+
+    def _is_right(self, history: SessionHistory, draft: FindingDraft) -> bool:
+        """Return True if after this reading nobody has done what a finding is about."""
+        if draft.kind is FindingKind.CONSTRAINT and all(watch.accusations[0] for watch in history.watches):
+            return False
+        if draft.got and draft.blamed is None:
+            return self._may_come(history, draft.party, draft.got)
+        if draft.is_absence:
+            return history.can_end or any(move.sender in self._setup.ours for move in history.forecast.moves)
+        return True
+
+    def _may_come(self, history: SessionHistory, sender: str, data: bytes) -> bool:
+        """Return True if data may be the next message of a party, or the beginning of it."""
+        moves = tuple(move for move in history.forecast.moves if move.sender == sender)
+        inbox = self._new_inbox()
+        inbox.put(data, is_whole=False)
+        inbox.expect(moves, history.referenced)
+        status = inbox.status()
+        if status.longest is None:
+            return bool(moves) and status.may_go_on
+        readings = (reading for length in inbox.ends() for reading in inbox.readings(length))
+        for move, node in islice(readings, MAX_OTHER_READINGS):
+            extension = history.extended_by(move, node)
+            if isinstance(extension, Extension) and not history.is_broken_by(extension):
+                return True
+        return False
+
+
+def _moves_like(message: SessionMessage, forecast: Forecast) -> list[MessageType]:
+    """The messages that may come from the same party to the same one."""
+    parties = message.sender, message.recipient
+    return [move for move in forecast.moves if (move.sender, move.recipient) == parties]
