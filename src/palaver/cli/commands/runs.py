@@ -79,7 +79,7 @@ def prune(
     exit code is 2.
     """
     if keep_last is None and days is None and not without_findings:
-        raise click.UsageError("tell which: --keep-last N, --older-than DAYS or --without-findings")
+        raise click.UsageError("which? give --keep-last N, --older-than DAYS or --without-findings")
     folders = _runs_in(place or usual)
     if keep_last is not None:
         folders = folders[: max(0, len(folders) - keep_last)]
