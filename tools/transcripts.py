@@ -84,8 +84,10 @@ def _talked(palaver: list[str], spec: str, server: list[str] | None, options: li
         with _relay(port) as (relay, heard):
             uri = f"tcp://127.0.0.1:{relay}"
             command = [*palaver, "talk", spec, "--client", uri, "--seed", str(seed), *seeded]
-            code = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, timeout=TIME_LIMIT_S).returncode
-        return f"exit {code}, {_digest(bytes(heard))}"
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, timeout=TIME_LIMIT_S)
+        return f"exit {done.returncode}, {_digest(bytes(heard))}"
+    except subprocess.TimeoutExpired:
+        return f"no end within {TIME_LIMIT_S} s"
     finally:
         peer.terminate()
         peer.wait()

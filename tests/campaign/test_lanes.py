@@ -390,7 +390,7 @@ def test_a_crash_is_told_once_with_the_session_that_causes_it_alone(tmp_path: Pa
     ("options", "reason"),
     [
         ({"client": 1, "jobs": 0}, "the number of sessions at the same time is at least 1, and not 0"),
-        ({"server": 1, "jobs": 2}, "where it listens, nobody can tell for which a client has come"),
+        ({"server": 1, "jobs": 2}, "where it listens, it cannot know which session a client is for"),
         ({"client": 1, "jobs": 2, "schedule": "paper"}, "-j does not go with --schedule paper"),
         ({"target": "x", "jobs": 2, "restart": "session"}, "-j does not go with --restart session"),
         ({"client": 1, "jobs": 2, "reset": "true"}, "-j does not go with --reset"),

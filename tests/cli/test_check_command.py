@@ -21,15 +21,15 @@ def test_warnings_alone_are_no_failure_unless_strict(palaver: Any) -> None:
     assert palaver("check", "--strict", "unused.fan").code == 1
 
 
-def test_messages_that_the_general_parser_reads_are_told_with_the_reason(palaver: Any) -> None:
+def test_messages_that_the_Earley_parser_reads_are_told_with_the_reason(palaver: Any) -> None:
     rules = '<ask> ::= <sum>\n<sum> ::= <sum> "+" r"[0-9]" | r"[0-9]"\n<go> ::= "go"\n'
     palaver.write(sums_fan=f"<start> ::= <Client:ask> <Client:go>\n{rules}")
     [size, told] = palaver("check", "-v", "sums.fan").text.splitlines()
     assert size.startswith("sums.fan: 4 rules")
-    assert told == "sums.fan: <ask> is read by the general parser, which is slower: left recursion in <sum>"
+    assert told == "sums.fan: <ask> is read by the Earley parser, which is slower: left recursion in <sum>"
     palaver.write(fine_fan=FINE)
     [_, told] = palaver("check", "-v", "fine.fan").text.splitlines()
-    assert told == "fine.fan: in 10 examples of each, nothing is read by the general parser"
+    assert told == "fine.fan: in 10 examples of each, nothing is read by the Earley parser"
 
 
 def test_strict_does_not_hide_errors_behind_warnings(palaver: Any) -> None:

@@ -338,7 +338,7 @@ def test_a_script_says_so_if_there_is_nobody(palaver: Any) -> None:
     [
         (["nowhere", "1", "--script"], "there is no run nowhere"),
         (["kept", "7", "--pcapng"], "has no finding 7"),
-        (["kept", "1"], "tell which: --script or --pcapng"),
+        (["kept", "1"], "which? give --script or --pcapng"),
         (["kept", "1", "--script", "--pcapng"], "--script and --pcapng exclude each other"),
         (["kept", "1", "--script", "-o", "no/such/folder"], "cannot write no/such/folder"),
     ],

@@ -204,7 +204,7 @@ def test_a_generator_may_ask_for_the_state_of_a_model() -> None:
 
 def test_a_received_message_crosses_few_modules() -> None:
     spec = (PACKAGE / "specs" / "smtp.fan").read_text(encoding="utf-8")
-    assert median_low(map(len, crossed_modules(spec, sessions=150))) <= 20
+    assert median_low(map(len, crossed_modules(spec))) <= 20
 
 
 def test_what_the_peer_has_broken_is_not_searched_for_at_length() -> None:

@@ -273,7 +273,7 @@ def _check_jobs(jobs: int, setup: SessionSetup, care: TargetCare, target: str | 
         return
     if not setup.opens_all:
         raise SetupError(
-            "-j is for sessions that palaver opens: where it listens, nobody can tell for which a client has come"
+            "-j is for sessions that palaver opens: where it listens, it cannot know which session a client is for"
         )
     if shared := shared_variables(setup.spec.python):
         names = " and ".join(shared)

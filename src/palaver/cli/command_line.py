@@ -21,7 +21,7 @@ from palaver.version import VERSION
 
 _COMMANDS = {
     "check": "Report the errors and warnings of a spec, and its size.",
-    "compare": "Hold the same conversations with several implementations, and tell differences.",
+    "compare": "Hold the same conversations with several implementations, and show differences.",
     "convert": "Print the grammar of a spec, or the states of its dialogue.",
     "demo": "Test a mail server that has planted defects, and find them.",
     "export": "Export a finding as a script that reproduces it, or as a capture of packets.",

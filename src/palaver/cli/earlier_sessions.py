@@ -1,4 +1,4 @@
-"""What a finding may need that one session alone does not have."""
+"""The sessions before a finding: a finding may need what one session alone does not have."""
 
 from __future__ import annotations
 

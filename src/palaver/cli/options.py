@@ -107,7 +107,7 @@ _GRAMMAR_OPTIONS = [
     click.option("--maximize", "--max", "maximize", multiple=True, metavar="EXPR", help="Prefer large values of EXPR."),
     click.option("--minimize", "--min", "minimize", multiple=True, metavar="EXPR", help="Prefer small values of EXPR."),
     click.option(
-        "-I", "--include-dir", "include_dirs", multiple=True, metavar="DIR", help="Search DIR for included files, too."
+        "-I", "--include-dir", "include_dirs", multiple=True, metavar="DIR", help="Also search DIR for included files."
     ),
     *_SET_OPTIONS,
     click.option("--no-stdlib", is_flag=True, help="Do not define the symbols of the library (<digit>, <byte>, …)."),
@@ -189,7 +189,8 @@ def grammar_options(command: F) -> F:
 
 def no_exec_option(command: F) -> F:
     """Add the option that lets none of the spec's Python run, for commands that can do without."""
-    option = click.option("--no-exec", is_flag=True, help="Run none of the spec's Python: for specs of strangers.")
+    told = "Run none of the spec's Python: for specs that you do not trust."
+    option = click.option("--no-exec", is_flag=True, help=told)
     return _with([option], command)
 
 

@@ -36,7 +36,7 @@ _TARGET_OPTIONS = [
         metavar="SECONDS",
         help="Wait SECONDS for a server to listen, and to be ready.",
     ),
-    click.option("--ready", metavar="REGEX", help="A server is ready when its output matches REGEX, too."),
+    click.option("--ready", metavar="REGEX", help="Wait for a server until its output matches REGEX as well."),
     click.option(
         "--env",
         multiple=True,

@@ -257,7 +257,7 @@ class Spec:
     def parse(self, data: str | bytes | int | Tree, *, reference: bool = False) -> Tree:
         """The first derivation of `data` that satisfies every constraint.
 
-        With `reference`, only the general parser is used, without its fast paths. The result is the same.
+        With `reference`, only the Earley parser is used, without its fast paths. The result is the same.
 
         :raises Rejected: there is none; tells where the input is wrong and what was expected
         :raises Undecided: it takes too much work to find out

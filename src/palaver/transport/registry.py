@@ -26,7 +26,7 @@ def transport_for(address: Address) -> Transport:
 
 @cache
 def _resolved(name: str) -> object:
-    """What a name means; each session asks for the same one or two."""
+    """The object of a name, kept: each session asks for the same one or two."""
     return resolve_name(name)
 
 

@@ -27,7 +27,7 @@ _NOT_CHECKED = (
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
 @click.option("--together", is_flag=True, help="Read all files as one spec; a later rule replaces an earlier one.")
 @click.option("--k", "k", type=click.IntRange(1), help="Count the k-paths of the grammar, for this k.")
-@click.option("-v", "--verbose", is_flag=True, help="Tell which messages are read by the general parser, and why.")
+@click.option("-v", "--verbose", is_flag=True, help="Show which messages the Earley parser reads, and why.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if there are warnings.")
 @no_exec_option
 @grammar_options
@@ -56,20 +56,20 @@ def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int
         paths = "" if k is None else f", {counted(KPaths(spec.grammar, k).count(), f'{k}-path')}"
         click.echo(f"{', '.join(files)}: {summary(spec)}{paths}")
         if verbose and not options["no_exec"]:
-            _tell_general_readings(spec, ", ".join(files))
+            _tell_earley_readings(spec, ", ".join(files))
     if options["no_exec"]:
         click.echo(f"{', '.join(files)}: no Python was run, so these were not checked: {_NOT_CHECKED}")
     return WRONG_USE if errors else FINDINGS if warnings and strict else 0
 
 
-def _tell_general_readings(spec: Spec, files: str) -> None:
-    from palaver.compiled.general_parser import EXAMPLES, general_readings
+def _tell_earley_readings(spec: Spec, files: str) -> None:
+    from palaver.compiled.earley_readings import EXAMPLES, earley_readings
 
-    found = list(general_readings(spec, RandomSource(1)))
+    found = list(earley_readings(spec, RandomSource(1)))
     for symbol, reason in found:
-        click.echo(printable(f"{files}: {symbol} is read by the general parser, which is slower: {reason}"))
+        click.echo(printable(f"{files}: {symbol} is read by the Earley parser, which is slower: {reason}"))
     if not found:
-        click.echo(printable(f"{files}: in {EXAMPLES} examples of each, nothing is read by the general parser"))
+        click.echo(printable(f"{files}: in {EXAMPLES} examples of each, nothing is read by the Earley parser"))
 
 
 def _report_contradiction(spec: Spec, report: Reporter) -> None:

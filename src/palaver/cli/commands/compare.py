@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     "targets",
     multiple=True,
     metavar="COMMAND",
-    help="Start a server by COMMAND and compare it; {port} stands for a free port. Give this for each of them.",
+    help="Start a server with COMMAND and compare it; {port} stands for a free port. Give this for each of them.",
 )
 @count_option("-n", "--conversations", default=50, help="Hold N conversations with each.")
-@seed_option(help="Repeat a comparison.")
+@seed_option(help="Repeat a comparison: the same seed and the same answers give the same messages.")
 @click.option(
     "--beyond",
     type=click.FloatRange(0, 1),
     is_flag=False,
     flag_value=0.35,
     metavar="[SHARE]",
-    help="Say what is wrong on purpose as well, in SHARE of our turns (0.35 unless given).",
+    help="Also send messages that are wrong on purpose, in SHARE of our turns (0.35 unless given).",
 )
 @seconds_option("--timeout", default=5.0, help="Connection, and first byte of a reply: wait SECONDS.")
 @click.option(
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 )
 @click.argument("named", nargs=-1, metavar="SPEC")
 def command(named: tuple[str, ...], **options: Any) -> int:
-    """Hold the same conversations with several implementations, and tell where they answer differently.
+    """Hold the same conversations with several implementations, and show where they answer differently.
 
-    Each adapts what depends on its own answers. Differences are notes: they tell what the spec leaves open. What the
-    spec forbids is a finding of the one that does it.
+    What depends on answers, such as tokens, is adapted to each of them. Differences are notes: they show what the spec
+    leaves open. What the spec forbids is a finding about the implementation that does it.
 
     The exit code is 0 if there are no findings, 1 if there are, 2 if the command line or the spec is wrong, and 4 if
     nothing was compared.

@@ -35,7 +35,7 @@ def command(run: str, finding: int, is_script: bool, is_capture: bool, original:
     from palaver.exporting.reproducer import script
 
     if is_script == is_capture:
-        which = "--script and --pcapng exclude each other" if is_script else "tell which: --script or --pcapng"
+        which = "--script and --pcapng exclude each other" if is_script else "which? give --script or --pcapng"
         raise click.UsageError(which)
     try:
         with open_run(run) as opened:

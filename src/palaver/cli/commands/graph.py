@@ -40,7 +40,7 @@ _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
     help="Format of the drawing.",
 )
 @click.option("--coverage-file", metavar="FILE", help="Colour what is covered in FILE, which palaver talk wrote.")
-@click.option("--all-messages", is_flag=True, help="Show the states between the messages of an exchange, too.")
+@click.option("--all-messages", is_flag=True, help="Also show the states between the messages of an exchange.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @no_exec_option
 @grammar_options

@@ -43,7 +43,7 @@ def command(context: click.Context, file: Path) -> None:
 @command.command("add", short_help="Add a finding of a run to the file.")
 @click.argument("run")
 @click.argument("finding", type=click.IntRange(1))
-@click.option("--reason", required=True, metavar="TEXT", help="Tell why the finding is no news, such as a ticket.")
+@click.option("--reason", required=True, metavar="TEXT", help="The reason why it is known, such as a ticket.")
 @click.pass_obj
 def add_one(file: Path, run: str, finding: int, reason: str) -> None:
     """Add a FINDING of a RUN to the file of known findings, which is made if there is none.

@@ -22,8 +22,8 @@ from palaver.trees.tree import Tree
 
 @click.command("parse")
 @spec_options
-@click.option("--prefix", is_flag=True, help="Accept the beginning of an input, too.")
-@click.option("--reference", is_flag=True, help="Use only the general parser: slower, with the same results.")
+@click.option("--prefix", is_flag=True, help="Also accept the beginning of an input.")
+@click.option("--reference", is_flag=True, help="Use only the Earley parser: slower, with the same results.")
 @click.option("-o", "--output", metavar="FILE", help="Write the parsed inputs to FILE (-: standard output).")
 @click.argument("inputs", nargs=-1, metavar="[FILE…]")
 def command(inputs: tuple[str, ...], **options: Any) -> int:

@@ -15,7 +15,10 @@ _PAGE = "report.html"
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @click.option(
-    "-o", "--output", metavar="FILE", help=f"Write the page to FILE; {_PAGE} if nothing else is asked for, either."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help=f"Write the page to FILE; unless given, to {_PAGE} if no other report is asked for.",
 )
 @report_options
 def command(runs: tuple[str, ...], output: str | None, **options: Any) -> None:

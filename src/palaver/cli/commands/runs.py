@@ -67,18 +67,19 @@ def _size(folder: Path) -> str:
     "--older-than", "days", type=click.FloatRange(0), metavar="DAYS", help="Remove only runs that are older than DAYS."
 )
 @click.option("--without-findings", is_flag=True, help="Remove only runs that have no findings.")
-@click.option("--dry-run", is_flag=True, help="Tell what would be removed, and remove nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @_PLACE
 @click.pass_obj
 def prune(
     usual: Path, keep_last: int | None, days: float | None, without_findings: bool, dry_run: bool, place: Path | None
 ) -> int:
-    """Remove runs: those to which every given option applies. A run that is still written stays.
+    """Remove the runs to which every given option applies. A run that is still being written is kept.
 
-    So does one that cannot be read, if its age or its findings decide, or cannot be removed: then the exit code is 2.
+    A run that cannot be removed, or whose age or findings are asked for and cannot be read, is kept as well, and the
+    exit code is 2.
     """
     if keep_last is None and days is None and not without_findings:
-        raise click.UsageError("tell which: --keep-last N, --older-than DAYS or --without-findings")
+        raise click.UsageError("which? give --keep-last N, --older-than DAYS or --without-findings")
     folders = _runs_in(place or usual)
     if keep_last is not None:
         folders = folders[: max(0, len(folders) - keep_last)]

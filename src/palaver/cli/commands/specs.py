@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("specs")
 @click.argument("name", required=False)
-@click.option("--about", is_flag=True, help="Tell what a server for NAME needs, and how known ones are started.")
+@click.option("--about", is_flag=True, help="Show what a server for NAME needs, and how known servers are started.")
 @click.option(
     *("--fixture", "folder"),
     type=click.Path(file_okay=False, path_type=Path),

@@ -167,9 +167,9 @@ class _Talk(GroupedCommand):
     type=click.Choice(_GOALS),
     default="all",
     show_default=True,
-    help="Cover our own messages (inputs); states, too; answers of the peer, too (paths); every pair of an earlier and "
-    "a later message, too (history), or those that are cheap to reach (all); or paths and the value classes of our "
-    "fields (values), or wrong messages in every place (beyond).",
+    help="Cover our own messages (inputs); states as well (states); answers of the peer as well (paths); every pair of "
+    "an earlier and a later message as well (history), or only those that are cheap to reach (all); or paths and the "
+    "value classes of our fields (values), or wrong messages in every place (beyond).",
 )
 @click.option(
     "--schedule",
@@ -193,7 +193,7 @@ class _Talk(GroupedCommand):
 @click.option(
     "--learn-from",
     metavar="RUN",
-    help="Begin anew, but with what RUN, or a coverage file, has learnt about the peer.",
+    help="Start afresh, but use what RUN, or a coverage file, has learnt about the peer.",
 )
 @seed_option("--random-seed", "seed", help="Repeat a run: the same seed and the same answers give the same messages.")
 @seconds_option("--wait-for-server", default=1.0, help="Start of the server: retry a refused connection for SECONDS.")
@@ -239,7 +239,7 @@ class _Talk(GroupedCommand):
 @click.option(
     "--again",
     metavar="RUN",
-    help="Try the findings of RUN first, such as latest, and tell which are fixed.",
+    help="Try the findings of RUN, such as latest, first, and report which are fixed.",
 )
 @click.option(
     "--beyond",

@@ -1,11 +1,11 @@
-"""The messages that the general parser reads, and why."""
+"""The messages that the Earley parser reads, and why."""
 
 from __future__ import annotations
 
 import pytest
 
 import palaver
-from palaver.compiled.general_parser import GeneralReading, general_readings
+from palaver.compiled.earley_readings import EarleyReading, earley_readings
 from palaver.random_source import RandomSource
 
 
@@ -22,16 +22,16 @@ from palaver.random_source import RandomSource
 )
 def test_the_reason_names_the_rule(rules: str, reason: str) -> None:
     spec = palaver.loads(f"<start> ::= <Client:a> <Client:end>\n<end> ::= '.'\n{rules}\n")
-    [told] = general_readings(spec, RandomSource(1))
+    [told] = earley_readings(spec, RandomSource(1))
     assert told.symbol == "<a>"
     assert told.reason.startswith(reason)
 
 
 def test_what_the_fast_path_reads_is_not_told() -> None:
     spec = palaver.loads("<start> ::= <n> ('+' <n>)*\n<n> ::= r'[0-9]+'\n")
-    assert list(general_readings(spec, RandomSource(1))) == []
+    assert list(earley_readings(spec, RandomSource(1))) == []
 
 
 def test_a_spec_without_messages_is_read_as_a_whole() -> None:
     spec = palaver.loads("<start> ::= <start> 'a' | 'b'\n")
-    assert list(general_readings(spec, RandomSource(1))) == [GeneralReading("<start>", "left recursion in <start>")]
+    assert list(earley_readings(spec, RandomSource(1))) == [EarleyReading("<start>", "left recursion in <start>")]
