@@ -1,12 +1,12 @@
 """How guidance copes with peers that remember: messages until all is covered, guided and at random.
 
 `make bench-stateful` prints one line for each peer of `tests/navigation/stateful_peers.py`, and for each of
-`untuned_peers.py`, `everyday_peers.py`, `held_out_peers.py` and `unseen_peers.py`, which need only be covered better
-than by a random walk: over the seeds, the median of the messages until all paths of up to five symbols were covered,
-the least and the most, and how many of the runs got there; guided with `--until coverage`, and as a random walk, which
-uses learnt values as well. A run is stopped at the end of the session in which it has had 1500 messages; where the
-median run was stopped, its coverage is shown instead. A bar that is missed is shown as MISSED, and then the exit status
-is 1.
+`untuned_peers.py`, `everyday_peers.py`, `held_out_peers.py`, `unseen_peers.py` and `later_peers.py`, which need only
+be covered better than by a random walk: over the seeds, the median of the messages until all paths of up to five
+symbols were covered, the least and the most, and how many of the runs got there; guided with `--until coverage`, and
+as a random walk, which uses learnt values as well. A run is stopped at the end of the session in which it has had
+1500 messages; where the median run was stopped, its coverage is shown instead. A bar that is missed is shown as
+MISSED, and then the exit status is 1.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "navigation"))
 from everyday_peers import EVERYDAY
 from held_out_peers import HELD_OUT
+from later_peers import LATER
 from stateful_peers import PEERS, stateful_campaign
 from unseen_peers import UNSEEN
 from untuned_peers import UNTUNED
@@ -29,7 +30,7 @@ from palaver.campaign.events import SessionEnded
 
 MOST_MESSAGES = 1500
 
-NOBODY_TUNED_FOR = (*UNTUNED, *EVERYDAY, *HELD_OUT, *UNSEEN)
+NOBODY_TUNED_FOR = (*UNTUNED, *EVERYDAY, *HELD_OUT, *UNSEEN, *LATER)
 
 LEAST_FULL = 0.95  # of all guided runs
 MOST_MEDIAN = 200  # messages

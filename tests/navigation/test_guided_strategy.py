@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from guided import campaign, covered, guidance
 
+from palaver.campaign import stopping
 from palaver.campaign.events import Event, PhaseChanged, PlanMade, SessionEnded, SessionStarted
 from palaver.campaign.run import Budget, Phase, Until
 from palaver.navigation.coverage import Coverage
 from palaver.navigation.goals import CoverageGoal
+from palaver.navigation.navigation_limits import PATIENCE
 from palaver.session.engine import Session
 from palaver.trees.node import Node
 
@@ -148,13 +151,15 @@ def test_an_answer_that_never_comes_is_given_up_with_the_reason() -> None:
     assert reasons[1].endswith("; got 'because')")
 
 
-def test_until_coverage_tries_again_what_was_given_up() -> None:
+def test_until_coverage_tries_again_what_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopping, "MAX_RETRIES", 2)
     run = campaign(QUESTIONS, budget=Budget(Until.COVERAGE), other=CURT)
     once = campaign(QUESTIONS, other=CURT)
     once.run()
-    told = [event for event in run if isinstance(event, PhaseChanged)]
+    retried_at = [run.progress.messages for event in run if isinstance(event, PhaseChanged)]
     assert run.progress.messages > 2 * once.progress.messages
-    assert len(told) == 3
+    first, second = (later - sooner for sooner, later in pairwise([*retried_at, run.progress.messages]))
+    assert 2 * PATIENCE <= first < second
     assert run.progress.ended.startswith("plateau after ")
 
 

@@ -283,6 +283,24 @@ def test_an_answer_that_came_elsewhere_has_all_its_attempts() -> None:
     assert peer.answer_likelihood("<q>", ("<no>", "<yes>"), "<yes>") > 0
 
 
+def test_what_was_given_up_has_twice_the_attempts_once_it_is_tried_again_however_many_there_were() -> None:
+    peer = PeerModel(guidance(QUESTIONS).paths)
+    names, steps = ("<no>", "<yes>"), [("<no>", "<reason>")]
+    for _ in range(20 * PATIENCE):
+        peer.note_answer("<q>", names, "<no>")
+        peer.symbols["<no>"] += 1
+    assert (peer.answer_likelihood("<q>", names, "<yes>"), peer.content_likelihood(steps)) == (0, 0)
+    peer.retry_given_up()
+    attempts = Counter[str]()
+    while peer.answer_likelihood("<q>", names, "<yes>"):
+        peer.note_answer("<q>", names, "<no>")
+        attempts["answer"] += 1
+    while peer.content_likelihood(steps) > 0:
+        peer.symbols["<no>"] += 1
+        attempts["content"] += 1
+    assert attempts == {"answer": 2 * PATIENCE * 8 // 20, "content": 2 * PATIENCE}
+
+
 def many_ways(ways: int) -> str:
     """A dialogue that goes on in many ways, all alike."""
     exchanges = " | ".join(f"<Client:c{way}> <Server:answer> <start>" for way in range(ways))

@@ -13,6 +13,7 @@ import pytest
 from everyday_peers import EVERYDAY
 from guided import campaign, guidance, setup_of
 from held_out_peers import HELD_OUT
+from later_peers import LATER
 from stateful_peers import PEERS, stateful_campaign
 from unseen_peers import UNSEEN
 from untuned_peers import UNTUNED
@@ -35,7 +36,7 @@ def said(run: Campaign) -> list[bytes]:
     return [event.message.data for event in run if isinstance(event, MessageSent | MessageReceived)]
 
 
-NOBODY_TUNED_FOR = (*UNTUNED, *EVERYDAY, *HELD_OUT, *UNSEEN)
+NOBODY_TUNED_FOR = (*UNTUNED, *EVERYDAY, *HELD_OUT, *UNSEEN, *LATER)
 
 
 def covered_after(messages: int, name: str, *, is_guided: bool) -> int:
@@ -55,6 +56,12 @@ def test_a_peer_that_nobody_tuned_for_is_covered_better_than_at_random(name: str
 
 # In short sessions a random walk makes three right steps in a row before it is too late, and preparations seldom do.
 BEHIND = pytest.param("sticky", marks=pytest.mark.xfail(strict=True, reason="preparations are too long for it"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LATER)
+def test_guidance_is_not_behind_a_random_walk_with_later_peers(name: str) -> None:
+    assert covered_after(400, name, is_guided=True) >= covered_after(400, name, is_guided=False)
 
 
 @pytest.mark.parametrize("name", [*EVERYDAY, *HELD_OUT, *(name for name in UNSEEN if name != "sticky"), BEHIND])

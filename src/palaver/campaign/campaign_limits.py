@@ -15,7 +15,7 @@ MAX_MESSAGES_OF_CHECK = 30
 # Messages by which guidance has covered nothing before that count as such, but at most so many.
 MAX_TRIED_THAT_COUNTS = 50
 # With --until coverage: how often what was given up is tried again, each time with twice the attempts.
-MAX_RETRIES = 3
+MAX_RETRIES = 4
 # Unless --session-time is given, a session may take so many times the timeout, and so long for each allowed message.
 SESSION_TIMEOUTS = 10
 SESSION_SECONDS_PER_MESSAGE = 0.1

@@ -172,7 +172,7 @@ class Guidance:
     def retry_given_up(self) -> None:
         """Try again what was given up, with more patience."""
         self.retries += 1
-        self.ours.patience *= 2
+        self.ours.retry_given_up()
         self.planner.retry_given_up()
         if self.pairs is not None:
             self.pairs.retry_given_up()

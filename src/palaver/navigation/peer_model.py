@@ -44,6 +44,17 @@ class PeerModel:
     _histories: dict[AnswerContext, set[bytes]] = field(default_factory=dict, compare=False)  # digests, of this run
     _earlier_histories: Counter[AnswerContext] = field(default_factory=Counter, compare=False)
     varies: bool = field(default=False, compare=False)  # some message of ours has had different answers
+    # What was counted before things that were given up were tried again: only attempts since then can be in vain.
+    _situations_before: Counter[AnswerContext] = field(default_factory=Counter, compare=False)
+    _symbols_before: Counter[str] = field(default_factory=Counter, compare=False)
+    _chances_before: dict[tuple[str, str], float] = field(default_factory=dict, compare=False)
+
+    def retry_given_up(self) -> None:
+        """Try again what was given up, with twice the patience from now on."""
+        self.patience *= 2
+        self._situations_before = self.situations.copy()
+        self._symbols_before = self.symbols.copy()
+        self._chances_before = dict(self._chances)
 
     def note_answer(self, last: str, possible: tuple[str, ...], symbol: str, history: bytes = b"") -> None:
         """Count one of the possible answers to our last message, after a history. They are sorted, each once."""
@@ -76,7 +87,8 @@ class PeerModel:
             return 1.0
         situation = (last, possible)
         count, seen = self.situations[situation], self.answers[situation, symbol]
-        if not seen and self._is_given_up(situation, symbol, count / len(possible)):
+        tries = count - self._situations_before[situation]
+        if not seen and self._is_given_up(situation, symbol, tries / len(possible)):
             return 0.0
         # Nobody expects an answer with a note, unless it has come before.
         noted = self.paths.noted
@@ -92,7 +104,8 @@ class PeerModel:
         """
         enough = self.patience * (PATIENCE_SHARE_PER_ANSWER if self.varies else UNVARIED_SHARE_PER_ANSWER)
         key = (situation[0], symbol)
-        is_known = not self._come_after[key] and self._chances[key] - chances >= enough
+        everywhere = self._chances[key] - self._chances_before.get(key, 0.0)
+        is_known = not self._come_after[key] and everywhere - chances >= enough
         return chances >= (enough / 2 if is_known else enough)
 
     def note_content(self, node: Node) -> None:
@@ -118,10 +131,11 @@ class PeerModel:
             count, seen = self.symbols[step[0]], self.pairs[step]
             if seen:
                 likelihood *= seen / count
-            elif count >= self.patience:
-                return 0.0
             else:
-                likelihood /= count + 1
+                tries = count - self._symbols_before[step[0]]
+                if tries >= self.patience:
+                    return 0.0
+                likelihood /= tries + 1
         return likelihood
 
     def as_data(self) -> dict[str, Any]:

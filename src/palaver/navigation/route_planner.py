@@ -156,7 +156,8 @@ class RoutePlanner:
 
     def retry_given_up(self) -> None:
         """Try again what was given up, with twice the patience."""
-        self.peer.patience *= 2
+        self.peer.retry_given_up()
+        self._worth.clear()
         self._fruitless.clear()
         self._missed.clear()
         self._lost.clear()
