@@ -407,6 +407,7 @@ def test_an_end_is_told_with_the_report_that_another_session_was_told(tmp_path: 
     assert [each for each in run.findings if each.messages[-1].symbol == "<boom>"] == reports
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_when_it_is_asked_again_does_not_end_the_run(tmp_path: Path) -> None:
     # One session hangs, and those beside it are in the queue of a server that serves one after the other.
     greeted = ("for line", 'self.wfile.write(b"ok\\n")\n        for line')
