@@ -212,6 +212,10 @@ def test_a_finding_of_a_run_is_made_known_and_the_next_run_is_quiet(palaver: Any
     again = palaver("known", "add", "one", "1", "--reason", "ticket 7")
     assert (again.code, "has this finding already" in again.said) == (2, True)
     assert palaver("known").text == "crash; <ex>; was killed by SIGSEGV: ticket 7\n"
+    for words in (("known", "--known", "other.toml", "add"), ("known", "add", "--known", "another.toml")):
+        assert palaver(*words, "one", "1", "--reason", "ticket 7").text.startswith(
+            f"added to {words[words.index('--known') + 1]}:"
+        )
     second = palaver(*arguments, "two", "--known", "known.toml")
     assert second.code == 0
     assert second.summary.endswith("no findings")

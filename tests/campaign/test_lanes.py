@@ -375,15 +375,47 @@ FRAGILE = """
 """
 
 
+def fragile_server(folder: Path, *changes: tuple[str, str]) -> str:
+    code = CRASHING.replace("{port}", "int(__import__('sys').argv[1])")
+    for old, new in changes:
+        code = code.replace(old, new)
+    (folder / "server.py").write_text(code)
+    return f"{shlex.join([sys.executable, str(folder / 'server.py')])} {{port}}"
+
+
 def test_a_crash_is_told_once_with_the_session_that_causes_it_alone(tmp_path: Path) -> None:
-    (tmp_path / "server.py").write_text(CRASHING.replace("{port}", "int(__import__('sys').argv[1])"))
-    target = f"{shlex.join([sys.executable, str(tmp_path / 'server.py')])} {{port}}"
+    target = fragile_server(tmp_path)
     run = palaver.talk(palaver.loads(FRAGILE), target=target, seed=3, jobs=4, sessions=8).run()
     crashes = [finding for finding in run.findings if finding.kind is FindingKind.CRASH]
     assert crashes
     assert all(finding.messages[-1].symbol == "<boom>" for finding in crashes)
     assert len({finding.session for finding in crashes}) == len(crashes)
     assert [finding for finding in run.findings if finding.kind is not FindingKind.CRASH] == []
+
+
+REPORT = "==1==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1\\n    #0 0x1 in store a.c:1\\n==1==ABORTING"
+
+
+def test_an_end_is_told_with_the_report_that_another_session_was_told(tmp_path: Path) -> None:
+    # As of a server that forks: one connection ends, and the others go on.
+    target = fragile_server(tmp_path, ("os.abort()", f'print("{REPORT}", flush=True); return'))
+    run = palaver.talk(palaver.loads(FRAGILE), target=target, seed=3, jobs=4, sessions=8).run()
+    reports = [finding for finding in run.findings if finding.severity is Severity.VIOLATION]
+    assert reports
+    assert {finding.cause for finding in reports} == {"AddressSanitizer: heap-buffer-overflow in store a.c:1"}
+    assert all(finding.messages[-1].symbol == "<boom>" for finding in reports)
+    assert [each for each in run.findings if each.messages[-1].symbol == "<boom>"] == reports
+
+
+@pytest.mark.slow
+def test_a_server_that_answers_when_it_is_asked_again_does_not_end_the_run(tmp_path: Path) -> None:
+    # One session hangs, and those beside it are in the queue of a server that serves one after the other.
+    greeted = ("for line", 'self.wfile.write(b"ok\\n")\n        for line')
+    target = fragile_server(tmp_path, ("Threading", ""), ("os.abort()", "continue"), greeted)
+    spec = palaver.loads("<start> ::= <Server:ok> <go>" + FRAGILE.replace("<start>", "<go>"))
+    options = {"jobs": 4, "sessions": 8, "until": "forever", "timeout": 0.3}
+    run = palaver.talk(spec, target=target, seed=3, **options).run()  # type: ignore[arg-type]
+    assert run.progress.ended.startswith("reached the limit of 8 sessions"), run.progress.ended
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,12 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
                         break
                     if defect == "hush":
                         continue
+                    if defect == "stop":
+                        connection.sendall(b"do")
+                        continue
+                    if defect == "cut":
+                        connection.sendall(b"do")
+                        break
                     connection.sendall(b"dune\n" if defect == "wrong" else b"done\n")
 """
 
@@ -61,7 +67,9 @@ FINDINGS = {
     "exit": "crash",
     "report": "error report",
     "close": "connection closed",
+    "cut": "connection closed",
     "hush": "no response",
+    "stop": "no response",
     "wrong": "unexpected response",
 }
 
@@ -103,6 +111,38 @@ def test_a_script_reproduces_a_crash_that_another_session_was_told_of(palaver: A
     assert (code, text.startswith("reproduced: ")) == (0, True), text
     code, text = run_script(palaver.folder, "--target", target("server.py"))
     assert (code, text.startswith("not reproduced: ")) == (1, True), text
+
+
+COUNTED = r"""
+<start>  ::= <Client:ask> <Server:answer>
+<ask>    ::= "ask\n"
+<answer> ::= <length> ":" <text>
+<length> ::= r"[0-9]+"
+<text>   ::= r"[a-z]*"
+where int(<length>) == len(str(<text>))
+"""
+
+COUNTING = r"""
+import socket, sys
+told = int(sys.argv[2])
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    while True:
+        connection, _ = server.accept()
+        connection.makefile("rb").readline()
+        connection.sendall(b"%d:hello" % told)
+        connection.recv(1)
+        connection.close()
+"""
+
+
+def test_a_script_does_not_take_a_whole_reply_for_one_that_is_cut_short(palaver: Any) -> None:
+    palaver.write(talk_fan=COUNTED, server_py=COUNTING)
+    options = ["-n", "1", "--seed", "1", "--timeout", "1", "--patience", "1", "--run", "kept"]
+    assert palaver("talk", "talk.fan", "--target", target("server.py", "6"), *options).code == 1
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    assert run_script(palaver.folder)[0] == 0
+    code, text = run_script(palaver.folder, "--target", target("server.py", "5"))
+    assert (code, "b'5:hello', which may be whole" in text) == (2, True), text
 
 
 # Tokens are as long as the server likes. With another one, the length before the body and the checksum change, too.

@@ -6,6 +6,7 @@ They need nothing that is installed, so that they start fast.
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import sys
 
@@ -71,6 +72,17 @@ class Sometimes(Server):
         return "perhaps\n" if self.is_wrong and line == "get a\n" else "ok\n"
 
 
+class Tires(Raises):
+    """Starts six times, which it counts in a file, and never again."""
+
+    def run(self) -> None:
+        with open("count", "a+") as file:
+            file.write("x")
+            file.flush()
+            if os.path.getsize("count") <= 6:
+                super().run()
+
+
 class Remembers(Server):
     """Is wrong about a `get a` once anybody has said a `put a` and gone."""
 
@@ -85,6 +97,17 @@ class Remembers(Server):
         return "perhaps\n" if self.is_wrong and line == "get a\n" else "ok\n"
 
 
+class Asks(Server):
+    """Gives a ticket, takes it back with a name, and has no name for others."""
+
+    def greeting(self) -> str:
+        self.ticket = secrets.token_hex(20)
+        return f"ticket {self.ticket}\n"
+
+    def answer(self, line: str, earlier: list[str]) -> str:
+        return "perhaps\n" if line.startswith(f"take {self.ticket} ") else "ok\n"
+
+
 def client() -> None:
     """Says something that is no note."""
     with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rw", newline="\n") as stream:
@@ -95,11 +118,13 @@ def client() -> None:
 
 
 SERVERS = {
+    "asks": Asks,
     "right": Server,
     "hangs": Hangs,
     "raises": Raises,
     "wrong": Wrong,
     "sometimes": Sometimes,
     "remembers": Remembers,
+    "tires": Tires,
 }
 client() if name == "client" else SERVERS[name]().run()

@@ -204,6 +204,15 @@ def test_shrinking_ends_at_its_limits(tmp_path: Path) -> None:
     assert small.reason == "stopped after 2 runs (--runs)"
 
 
+@pytest.mark.slow
+def test_what_was_reached_before_the_server_could_not_be_started_is_kept_and_says_so(tmp_path: Path) -> None:
+    story = Story(tmp_path, SPEC, server("tires"), sessions=5, cwd=str(tmp_path), start_timeout=2.0)
+    finding = story.finding(FindingKind.CRASH)
+    small = shrink(story.run, finding)
+    assert small is not None
+    assert " listen" in small.reason, small.reason
+
+
 def test_the_same_seed_makes_it_small_in_the_same_way(tmp_path: Path) -> None:
     story = Story(tmp_path, SPEC, server("raises"), sessions=3)
     finding = story.finding(FindingKind.CRASH)
@@ -211,6 +220,23 @@ def test_the_same_seed_makes_it_small_in_the_same_way(tmp_path: Path) -> None:
     assert one is not None
     assert two is not None
     assert (one.attempts, one.messages) == (two.attempts, two.messages)
+
+
+TICKET = """
+<start> ::= <Server:hello> <Client:take> <Server:done>
+<hello> ::= "ticket " <ticket> "\\n"
+<take> ::= "take " <ticket> " " <name> "\\n"
+<ticket> ::= r"[0-9a-f]{40}"
+<name> ::= r"[a-z]{2,9}"
+<done> ::= "ok\\n"
+where <take>.<ticket> == <hello>.<ticket>
+"""
+
+
+def test_what_must_be_repeated_is_not_tried_again_and_again(tmp_path: Path) -> None:
+    story = Story(tmp_path, TICKET, server("asks"), sessions=1)
+    (said,) = story.made_small(FindingKind.UNPARSEABLE, times=1, runs=20)
+    assert said.endswith(b" aa\n"), said
 
 
 # We tell the port where we wait; a generator with state knows it. The client comes there, and says what it must not.

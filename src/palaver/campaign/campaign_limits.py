@@ -58,7 +58,7 @@ EXIT_WAIT = 0.5
 # After the last session a server is watched so long.
 LAST_WATCH = 0.1
 # A report of an error that has begun is waited for so long.
-REPORT_WAIT = 0.1
+REPORT_WAIT = 1.0
 
 # What guidance has learnt of the spec stays. Python's collector looks through it once more when its size, in nodes of
 # the dialogue map and in paths, has grown by this factor and this number, and never again.

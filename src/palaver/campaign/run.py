@@ -482,7 +482,7 @@ class Campaign:
         """Report for the session before what the system under test did after it was over."""
         if self._served.last:
             *earlier, before = self._served.last
-            for finding in explained((), news, before.messages, earlier):
+            for finding in explained((), news, before.messages, earlier, is_joint=len(self._lanes.lanes) > 1):
                 self.progress.findings += 1
                 blamed = news.suspect.session if finding.kind is FindingKind.MEMORY and news.suspect else before
                 yield self.report(replace(finding, output=news.output), blamed.number)

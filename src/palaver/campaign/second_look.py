@@ -8,13 +8,13 @@ may have caused it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from palaver.campaign.events import Event, SilenceRetried
 from palaver.campaign.lanes import LanePause, SessionCourse, SessionLane
 from palaver.campaign.session_factory import after_refusal, judged_without
-from palaver.campaign.target_findings import explained, heard_of, not_alive
+from palaver.campaign.target_findings import MAY_BE_A_CRASH, explained, heard_of, not_alive
 from palaver.lean_dataclasses import replace
 from palaver.session.engine import EndWatch, Session
 from palaver.session.findings import (
@@ -23,6 +23,7 @@ from palaver.session.findings import (
     FindingKind,
     Fingerprint,
     Severity,
+    Verdict,
     is_seen_sooner,
     problem_of,
 )
@@ -89,6 +90,8 @@ class SecondLook:
             elif found is not None and self._has_come(finding, found):
                 self._confirmed.add(finding.fingerprint)
                 kept.append(finding)
+            elif (cause := _cause_of(finding, found or ())) is not None:
+                kept.append(cause)
             else:
                 kept.append(_as_note(finding, lane, is_tried=found is not None and not is_stuck))
         session.findings[:] = kept
@@ -172,6 +175,8 @@ class SecondLook:
             told = "the same when it was tried once more" if is_confirmed else "but not when it was tried once more"
             if script.stuck_at is not None:
                 is_confirmed, told = True, "and what came before could not be said once more"
+            if not is_confirmed:
+                campaign.progress.silent = 0  # the peer is there
             if not is_untried:
                 yield SilenceRetried(campaign.clock.now(), number, is_confirmed)
         if is_untried:
@@ -226,6 +231,15 @@ class SecondLook:
 
 def _problem(finding: Finding) -> tuple[object, ...]:
     return problem_of(finding, [said.data for said in finding.messages if said.is_ours])
+
+
+def _cause_of(finding: Finding, found: Sequence[Finding]) -> Finding | None:
+    """The cause of an end or a silence, as the session tried alone has shown it; another session may have been told."""
+    if finding.kind not in MAY_BE_A_CRASH:
+        return None
+    causes = (each for each in found if each.kind is FindingKind.REPORT and each.verdict is Verdict.FAIL)
+    cause = next((each for each in causes if each.expected == finding.expected), None)
+    return None if cause is None else replace(cause, at=finding.at, messages=finding.messages)
 
 
 def _as_note(finding: Finding, lane: SessionLane, *, is_tried: bool) -> Finding:

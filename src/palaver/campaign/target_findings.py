@@ -120,11 +120,17 @@ class TargetNews:
 
 
 def explained(
-    findings: Sequence[Finding], news: TargetNews, said: Sequence[SessionMessage], before: Sequence[HeldSession] = ()
+    findings: Sequence[Finding],
+    news: TargetNews,
+    said: Sequence[SessionMessage],
+    before: Sequence[HeldSession] = (),
+    *,
+    is_joint: bool = False,
 ) -> list[Finding]:
     """The findings of a session, with those about the system under test first.
 
-    `before` are the last sessions that the same run of the program has served.
+    `before` are the last sessions that the same run of the program has served, the more of them doubtful if it is
+    `is_joint`: if several went on at the same time.
     """
     own = [death.finding(said) for death in news.exits] + _reported(news, said) + _grown(news)
     cut = [finding for finding in findings if finding.kind in MAY_BE_A_CRASH]
@@ -135,13 +141,16 @@ def explained(
         rest = [finding for finding in findings if finding not in cut]
     # Who ends in good order after a whole session may be made for one; that is told, and fails nothing.
     own = [_as_note(each) if each.kind is FindingKind.EXIT and not cut else each for each in own]
-    if not cut and heard_of(said):
+    if is_joint:
+        before = before if news.exits or news.reports else []
+    elif not cut and heard_of(said):
         # All was answered, so the cause lies back by some time, which may be that of earlier sessions.
         before = [held for held in before if any(death.at - held.ended < LATE_CRASH_SECONDS for death in news.exits)]
     else:
         before = [] if heard_of(said) else before[-1:]
     if before:
         own = [_uncertain(finding, before) for finding in own]
+        own = [replace(finding, before=()) for finding in own] if is_joint else own
     return [*own, *rest]
 
 

@@ -14,6 +14,7 @@ from palaver.exporting import reproducer_body, reproducer_fields
 from palaver.exporting.computed_fields import ComputedField, ComputedFields
 from palaver.exporting.conversation import ExportError, StepKind, WireConversation, WireStep
 from palaver.printable import printable
+from palaver.session.findings import FindingKind
 
 _HEAD = '''\
 #!/usr/bin/env python3
@@ -28,6 +29,7 @@ reply differs from the recorded one are put into the messages that repeat them; 
 '''
 _COMPUTED = "lengths, checksums and other\nfields that the constraints of the spec decide are computed from them"
 _KEPT = "all else stays as it was"
+_MAY_BE_CUT_SHORT = frozenset((FindingKind.SILENCE, FindingKind.CLOSED, FindingKind.RESET))
 _TAIL = """
 
 if __name__ == "__main__":
@@ -107,6 +109,8 @@ def _recorded(conversation: WireConversation) -> dict[str, Any]:
         "cause": finding.cause,
         "exit_code": conversation.exit_code,
         "ends_with_blame": conversation.ends_with_blame,
+        # The beginning of a reply after which nothing has come, or only the end.
+        "cut_short": finding.got if finding.shown_as in _MAY_BE_CUT_SHORT else b"",
         "seconds": _last_gap(conversation.steps),
         "target": options.get("target"),
         "env": dict(environment) if isinstance(environment, Mapping) else {},

@@ -305,6 +305,13 @@ class RepeatedConversation:
 
     def result(self) -> tuple[bool | None, str]:
         """Tell if the finding has come again, and what has come; None if the script cannot tell."""
+        shown, told = self._shown()
+        if shown and self.recorded["cut_short"] and self.heard:
+            return self._is_cut_short(*self.heard[-1], told)
+        return shown, told
+
+    def _shown(self) -> tuple[bool | None, str]:
+        """What the kind of the finding shows itself by."""
         kind = self.recorded["kind"]
         if kind in ENDS and self.target is not None:
             code = self.target.exit_code(END_SECONDS)
@@ -331,6 +338,13 @@ class RepeatedConversation:
         if kind in REPLIES and self.heard:
             return self._same_reply(*self.heard[-1])
         return None, "a script cannot tell this kind of finding"
+
+    def _is_cut_short(self, recorded: bytes, data: bytes, told: str) -> tuple[bool | None, str]:
+        """Tell if the last reply stops where it did: what is whole may be followed by an end or a silence, too."""
+        if data in (recorded, self.expected) or data.endswith(self.recorded["cut_short"]):
+            return True, told
+        is_alike = VARYING.sub(b"0", recorded) == VARYING.sub(b"0", data)
+        return None if is_alike else False, f"{told} after {data[:200]!r}, which may be whole"
 
     def _same_reply(self, recorded: bytes, data: bytes) -> tuple[bool | None, str]:
         """Compare the last replies. Whether other values violate a constraint as well, only palaver can tell."""

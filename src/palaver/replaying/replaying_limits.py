@@ -28,6 +28,8 @@ MAX_REORDERED_EXCHANGES = 10
 LAST_TRIES = 3
 # Changes of one message that are tried in a row without one that works.
 MAX_FIELD_FAILURES = 24
+# Changes of a field that the constraints have undone, as it is a token or a length: then no other is tried.
+MAX_FIELD_RESTORATIONS = 2
 # Changes of one message that the grammar does not allow, of which so many are looked at.
 MAX_UNREADABLE_CHANGES = 1000
 MAX_FINDINGS_TRIED_AGAIN = Limit(200, "findings of the other run tried again", "the others are not tried")

@@ -13,12 +13,14 @@ really said is smaller than the best so far.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import field
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeAlias
 
+from palaver.errors import ConversionError
 from palaver.lean_dataclasses import dataclass
 from palaver.navigation.guidance import Guidance
 from palaver.printable import counted
@@ -30,6 +32,7 @@ from palaver.replaying.replaying_limits import (
     LAST_SHARE,
     LAST_TRIES,
     MAX_FIELD_FAILURES,
+    MAX_FIELD_RESTORATIONS,
     MAX_KEPT_EXCHANGES,
     MAX_PIECE_FAILURES,
     MAX_PIECE_MESSAGES,
@@ -43,7 +46,7 @@ from palaver.replaying.simpler_messages import SimplerMessage, Simplifier, oddne
 from palaver.session.findings import Finding, FindingKind, SessionMessage
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import ScriptLine, script_of
-from palaver.trees.node import Node
+from palaver.trees.node import Node, TreePath, part_at
 from palaver.trees.tree import Tree
 
 # Why it stops if a server that palaver has not started is gone, perhaps by the finding itself.
@@ -98,6 +101,7 @@ class Shrinker:
         self.reproduced = self.of = 0  # of the last tries
         self._began = self.clock()
         self._known: dict[tuple[object, ...], bool] = {}
+        self._decided: Counter[tuple[str, str]] = Counter()  # parts of messages that the constraints have restored
         self._simplifier = Simplifier(self.setup.spec, self.chance)
         self._shortcuts = Shortcuts(self.guidance, self.chance)
         self._pieces = ShorterPieces(self.setup, self.chance)
@@ -250,15 +254,32 @@ class Shrinker:
             return False
         steps, said, failures = script_of(self.best), self.best[at], 0
         for node, path in changes(said.node):
+            place = (said.symbol, str(Tree(said.node).at(path).symbol))
             if failures >= MAX_FIELD_FAILURES or self._is_over:
                 break
-            if size_of(node) >= size_of(said.node):
+            if size_of(node) >= size_of(said.node) or self._decided[place] >= MAX_FIELD_RESTORATIONS:
                 continue
-            script = (*steps[:at], steps[at]._replace(node=node, kept=path), *steps[at + 1 :])
+            script, runs = (*steps[:at], steps[at]._replace(node=node, kept=path), *steps[at + 1 :]), self.progress.runs
             if (yield from self._works(script)):
                 return True
-            failures += 1
+            if path and self.progress.runs > runs and self._is_restored(at, node, path):
+                self._decided[place] += 1
+            else:
+                failures += 1
         return False
+
+    def _is_restored(self, at: int, proposed: Node, path: TreePath) -> bool:
+        """Return True if a part was not sent as proposed, but as before, or as the peer has said it.
+
+        Such parts are tokens, lengths and the like: other values of them are proposed in vain.
+        """
+        assert self.best is not None, "there is something to be made simpler"
+        messages = () if self.latest is None else self.latest.messages
+        if at >= len(messages) or messages[at].symbol != self.best[at].symbol:
+            return False
+        sent, wanted, was = (_text_at(node, path) for node in (messages[at].node, proposed, self.best[at].node))
+        heard = b"\0".join(said.data for said in messages[:at] if not said.is_ours)
+        return sent not in (None, wanted) and (sent == was or sent in heard)
 
     def _confirm(self) -> Trial:
         """Try the result some more times, to tell how often it shows the finding."""
@@ -290,6 +311,14 @@ class Shrinker:
         return Shrinking(
             *(finding, messages, *figures, shown, explanation), got=self.finding.got, offset=self.finding.offset
         )
+
+
+def _text_at(node: Node, path: TreePath) -> bytes | None:
+    """The bytes of a part; None if there is none, or none of whole bytes."""
+    try:
+        return Tree(part_at(node, path)).to_bytes()
+    except (IndexError, ConversionError):
+        return None
 
 
 def _tree_key(node: Node) -> tuple[object, ...]:
@@ -364,6 +393,7 @@ def shrink(
         shrinker.reason = "interrupted"
         raise
     finally:
+        shrinker.reason = shrinker.reason or campaign.progress.ended.partition("\n")[0] or "it could not go on"
         result = shrinker.result(finding.number)
         if result is not None:
             run.keep_shrinking(result, monotonic() - began)

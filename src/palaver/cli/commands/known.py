@@ -16,19 +16,17 @@ _FILE = click.option(
     "--known",
     "file",
     type=click.Path(dir_okay=False, path_type=Path),
-    default=_DEFAULT,
-    show_default=True,
     metavar="FILE",
-    help="The file of known findings.",
+    help="The file of known findings.  [default: known.toml]",
 )
 
 
 @click.group("known", invoke_without_command=True)
 @_FILE
 @click.pass_context
-def command(context: click.Context, file: Path) -> None:
+def command(context: click.Context, file: Path | None) -> None:
     """List the findings that are known; `palaver known add` adds one. palaver talk --known FILE reports only others."""
-    context.obj = file
+    context.obj = file = file or _DEFAULT
     if context.invoked_subcommand is None:
         try:
             entries = read(file).entries
@@ -44,12 +42,14 @@ def command(context: click.Context, file: Path) -> None:
 @click.argument("run")
 @click.argument("finding", type=click.IntRange(1))
 @click.option("--reason", required=True, metavar="TEXT", help="The reason why it is known, such as a ticket.")
+@_FILE
 @click.pass_obj
-def add_one(file: Path, run: str, finding: int, reason: str) -> None:
+def add_one(before: Path, file: Path | None, run: str, finding: int, reason: str) -> None:
     """Add a FINDING of a RUN to the file of known findings, which is made if there is none.
 
     The entry is appended, with the finding in one line as a comment; nothing else in the file is changed.
     """
+    file = file or before
     if not reason.strip():
         raise click.UsageError("the reason is empty")
     try:
