@@ -168,7 +168,7 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
     "TYPE A N" | "TYPE L 8" | "TYPE L7" | "STRU R" | "STRU P" | "MODE B" | "MODE C" | "ALLO x" | "ALLO 10 R 10" | "REST x" | "REST -1" |
     "OPTS UTF8 OFF" | "OPTS MLST type;size;" | "OPTS MLST type" | "OPTS MLST type size now" | "OPTS" | "HELP XYZZY" | "SITE" | "SITE XYZZY" | "SITE HELP CHMOD" |
     "SITE CHMOD" | "SITE CHMOD 644" | "SITE CHMOD 999 /upload/nothing" | "SITE HELP SITE CHMOD" | "STAT /*" | "STAT /nowhere" | "STAT /upload" | "MLST" | "MLST /nowhere" | "MDTM /docs" | "SIZE /docs" |
-    "MFMT 20200102030405 /upload/nothing" | "MFMT 2020 /readme.txt" | "MFMT 20200102030405" | "RNFR /" | "RETR /docs" | "STOR /docs" | "DELE /docs" | "RMD /docs" | "RMD /" | "MKD /docs" |
+    "MFMT 20200102030405 /upload/nothing" | "MFMT 2020 /readme.txt" | "MFMT 20200102030405 /readme.txt" | "SITE CHMOD 644 /readme.txt" | "MFMT 20200102030405" | "RNFR /" | "RETR /docs" | "STOR /docs" | "DELE /docs" | "RMD /docs" | "RMD /" | "MKD /docs" |
     "CWD" | "CWD ../.." | "PWD now" | "PASS now" | "NOOP now" | "SYST now" | "noop" | "PBSZ x" | "PROT" |
     "PORT 127,0,0,1,300,1" | "PORT 300,0,0,1,200,200" | "PORT 127,0,0,2,200,200" | "PORT 127,0,0,1,0,80" | "EPRT 1" | "EPRT |1|127.0.0|50000|" | "EPRT |1|300.0.0.1|50000|" | "EPRT |2|::1|50000|" |
     "EPRT |1|127.0.0.2|50000|" | "EPRT |1|127.0.0.1|99999|" | "EPSV 9" | "EPSV 2"
