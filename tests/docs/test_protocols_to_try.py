@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "protocols.md"
 FIXTURES = [
     shlex.split(line) for line in re.findall(r"^palaver (specs .*--fixture.*)$", PAGE.read_text(), re.MULTILINE)
 ]
-# What a server needs is written, then it is started in the background, and talked to at the port that it has by default.
+# What a server needs is written, then it is started in the background, and talked to at its port.
 BACKGROUND = re.findall(
     r"^palaver (specs \w+ --fixture (\w+))\n((?:.* && )?)(\w+)( .*) &\npalaver (talk \w+ --client )[0-9]+( .*)$",
     PAGE.read_text(),
