@@ -303,6 +303,7 @@ PAIRS = (
     Pair("mqtt", "mosquitto", ("mosquitto",), server(alone(mqtt.mosquitto))),
     Pair("mqtt_clients", "mosquitto_pub", ("mosquitto_pub",), client(MOSQUITTO_PUB, "Broker={port}")),
     Pair("mqtt_clients", "mosquitto_sub", ("mosquitto_sub",), client(MOSQUITTO_SUB, "Broker={port}")),
+    Pair("mqtt_clients", "paho", (), client(mqtt.PAHO, "Broker={port}")),
     Pair("redis", "redis-server", ("redis-server",), server(alone(redis.redis_server))),
     Pair("redis", "redis-cli", ("redis-cli",), client("redis-cli -p {port} -r 3 RPUSH palaver:l a 'two words'")),
     Pair("redis", "redis-py", (), client(python(REDIS_PY))),

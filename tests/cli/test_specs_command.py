@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 from typing import Any
 
 import pytest
@@ -20,6 +22,16 @@ def test_each_is_listed_with_one_line(palaver: Any) -> None:
 @pytest.mark.parametrize("name", bundled())
 def test_each_begins_by_saying_what_it_is(name: str) -> None:
     assert len(headline(bundled()[name])) > 20
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_each_keeps_to_the_words_and_the_python_that_fandango_reads(name: str) -> None:
+    text = bundled()[name].read_text()
+    reserved = {*keyword.kwlist, "type", "match", "case", "setting", "where", "include", "exists", "forall"}
+    assert not reserved.intersection(re.findall(r"^<(\w+)> *::=", text, re.MULTILINE))
+    assert re.findall(r"\([^(),\n]+,\)", text) == [], "a tuple of one"
+    assert re.findall(r"^ *(?:elif|if|while) .*[^:]:= .*:$", text, re.MULTILINE) == [], "an assignment inside"
+    assert re.findall(r"^ *\([^\n=]*\)(?:, \([^\n=]*\))+ = ", text, re.MULTILINE) == [], "a tuple of targets"
 
 
 def test_one_is_printed_to_be_changed(palaver: Any) -> None:

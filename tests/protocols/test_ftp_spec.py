@@ -102,7 +102,7 @@ def test_they_do_so_on_real_connections(spec: Spec) -> None:
 def test_they_do_so_with_all_commands() -> None:
     spec = palaver_.load(FTP_FULL)
     said: list[str] = []
-    for seed in range(30):
+    for seed in range(60):
         pair = run_pair(spec, pairs=SIDES, world=MemoryNetwork(wire=in_pieces(70, 0.001)), seed=seed)
         assert verdicts(pair) == [Verdict.PASS, Verdict.PASS], seed
         said += symbols(pair)

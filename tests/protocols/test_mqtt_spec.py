@@ -15,24 +15,6 @@ from servers.mqtt import needs_mosquitto
 
 SPECS = Path(library.__file__).parent / "specs"
 
-# A client that publishes, subscribes, and waits for what it has subscribed to.
-PAHO = """
-import sys, threading
-import paho.mqtt.client as mqtt
-client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv311)
-connected, heard = threading.Event(), threading.Event()
-client.on_connect = lambda *_: connected.set()
-client.on_message = lambda *_: heard.set()
-client.connect("127.0.0.1", int(sys.argv[1]))
-client.loop_start()
-assert connected.wait(20)
-client.publish("palaver/a", b"hello", qos=0)
-client.publish("palaver/a", b"hello", qos=1).wait_for_publish(20)
-client.subscribe("palaver/+", qos=1)
-assert heard.wait(20)
-client.disconnect()
-client.loop_stop()
-"""
 # A client that does not wait until it is accepted (MQTT 3.1.1, 3.1.4).
 HASTY = """
 import socket, sys
@@ -77,7 +59,7 @@ with socket.create_connection(("127.0.0.1", int(port)), 20) as connection, conne
         connection.sendall({"leave": b"\\xe0\\0", "news": b"\\x30\\4\\0\\1tx\\xe0\\0"}[mode])
 """
 CLIENTS = {
-    "paho": shlex.join([sys.executable, "-c", PAHO, "{port}"]),
+    "paho": mqtt.PAHO,
     "mosquitto_pub": "mosquitto_pub -p {port} -q 1 -r -t palaver/a -m hello --will-topic palaver/w --will-payload gone",
     "mosquitto_sub": "mosquitto_sub -p {port} -q 1 -t palaver/# -C 1",
 }

@@ -174,6 +174,15 @@ def test_extensions_come_in_any_order_and_a_login_need_not_be_offered(features: 
     assert found_by(run_pair(misled, server, seed=1).caller) != []
 
 
+def test_a_client_that_is_offered_no_login_may_go_on_and_ask() -> None:
+    hello = "<start> ::= <Server:greeting> <Client:ehlo> "
+    server = palaver_.loads(f"{SMTP.read_text()}\n{hello}<no_accounts>\n")
+    asks = "<Client:noop> <Server:ok> <Client:mail> <Server:login_needed>"
+    client = palaver_.loads(f"{SMTP.read_text()}\n{hello}<Server:other_features> {asks} <farewell>\n")
+    pair = run_pair(client, server, seed=1)
+    assert (found_by(pair.caller), found_by(pair.listener)) == ([], [])
+
+
 @needs_openssl
 @pytest.mark.parametrize("guidance", [(), ("--unguided",)], ids=["guided", "unguided"])
 def test_a_server_with_encryption_and_accounts_is_right_in_full(

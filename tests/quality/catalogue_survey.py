@@ -272,10 +272,10 @@ def catalogue() -> Iterator[PlantedBug]:
     for bug in ftp_bugs.SERVERS:
         at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
         yield PlantedBug(f"ftp {bug.name}", bug.finding, "ftp", {"sessions": bug.sessions, **HASTE}, at)
-    for bug in ftp_bugs.FILE_SERVERS:
+    for bug in (*ftp_bugs.FILE_SERVERS, *ftp_bugs.FOLDER_SERVERS):
         at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
-        unguided = {"sessions": bug.sessions, "guided": False, **HASTE}
-        yield PlantedBug(f"ftp_full {bug.name}", bug.finding, "ftp_full", unguided, at)
+        how = {"sessions": bug.sessions, "guided": bug in ftp_bugs.FOLDER_SERVERS, **HASTE}
+        yield PlantedBug(f"ftp_full {bug.name}", bug.finding, "ftp_full", how, at)
     for protocol, bugs in dns_bugs.BUGS.items():
         spec = "dns" if protocol == "udp" else "dns_tcp"
         for bug in bugs:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from catalogue import PEERS_FAULTS, Bug, kinds
-from ftp_bugs import CLIENTS, FILE_SERVERS, SERVERS
+from ftp_bugs import CLIENTS, FILE_SERVERS, FOLDER_SERVERS, SERVERS
 
 import palaver as palaver_
 from servers.common import started
@@ -78,6 +78,13 @@ def test_a_server_that_is_right_about_files_is_not_suspected(palaver: Any, ports
     most = max(bug.sessions for bug in FILE_SERVERS)
     talked = talk(palaver, "ftp_full.fan", most, "--unguided", "--client", ports["Right"])
     assert (talked.code, set(kinds(talked.summary)) - NOTES) == (0, set()), talked.said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", FOLDER_SERVERS, ids=lambda bug: bug.name)
+def test_a_server_that_is_wrong_about_folders_is_found_out(palaver: Any, ports: dict[str, str], bug: Bug) -> None:
+    talked = talk(palaver, "ftp_full.fan", bug.sessions, "--client", ports[bug.name], *HASTE)
+    assert (talked.code, bug.finding in kinds(talked.summary)) == (bug.code, True), talked.said
 
 
 @pytest.mark.slow

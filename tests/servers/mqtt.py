@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,26 @@ from servers.web import WebServer, web_server
 
 HERE = Path(__file__).parent
 SMALL = HERE / "mqtt_small.py"
+
+# A client that publishes, subscribes, and waits for what it has subscribed to.
+_PAHO = """
+import sys, threading
+import paho.mqtt.client as mqtt
+client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv311)
+connected, heard = threading.Event(), threading.Event()
+client.on_connect = lambda *_: connected.set()
+client.on_message = lambda *_: heard.set()
+client.connect("127.0.0.1", int(sys.argv[1]))
+client.loop_start()
+assert connected.wait(20)
+client.publish("palaver/a", b"hello", qos=0)
+client.publish("palaver/a", b"hello", qos=1).wait_for_publish(20)
+client.subscribe("palaver/+", qos=1)
+assert heard.wait(20)
+client.disconnect()
+client.loop_stop()
+"""
+PAHO = shlex.join([sys.executable, "-c", _PAHO, "{port}"])
 
 needs_mosquitto = pytest.mark.servers("mosquitto")
 

@@ -94,10 +94,12 @@ class SessionLane:
 
         def bounded(step: Callable[[], bool]) -> bool:
             """Take a step of the session, and cut it if the step takes longer than the session may."""
-            with recorded(limits), interruptible(lambda: self._seconds_left(session)):
+            with recorded(limits):
                 try:
-                    return step()
+                    with interruptible(lambda: self._seconds_left(session)):
+                        return step()
                 except Interrupted as error:
+                    # Without a limit: on a busy machine the time would be over for this, too.
                     self.event_loop.carry_out(session.cut(error))
                     return True
 

@@ -147,13 +147,13 @@ GET, POST, PUT, DELETE = 1, 2, 3, 4
 CREATED, DELETED, VALID, CHANGED, CONTENT = 0x41, 0x42, 0x43, 0x44, 0x45
 BAD_OPTION, NOT_FOUND, NO_METHOD, NOT_ACCEPTABLE, PRECONDITION = 0x82, 0x84, 0x85, 0x86, 0x8C
 CODES = [CREATED, DELETED, CHANGED, CONTENT, CONTENT, NOT_FOUND, NO_METHOD, 0x80, 0x81, 0x83, 0xA3]
-SUCCESSES = {GET: (CONTENT, VALID), POST: (CHANGED, CREATED, DELETED), PUT: (CHANGED, CREATED), DELETE: (DELETED,)}
+SUCCESSES = {GET: [CONTENT, VALID], POST: [CHANGED, CREATED, DELETED], PUT: [CHANGED, CREATED], DELETE: [DELETED]}
 CONTENTS = [b"x", b"palaver", b"two\nlines", b"\x00\xff\xff", b"caf\xc3\xa9", b"0123456789" * 30]
 
 # The numbers of options that are used, each with a function that draws a value, or none.
 ETAG, NONE_MATCH, PATH, FORMAT, MAX_AGE, QUERY, ACCEPT, ELECTIVE, ANY_ETAG = 4, 5, 11, 12, 14, 15, 17, 65000, -4
 # May be unknown to a server, and then it says so.
-NOT_FOR_ALL = (1, NONE_MATCH, QUERY, ACCEPT)
+NOT_FOR_ALL = [1, NONE_MATCH, QUERY, ACCEPT]
 BYTES_MORE = {**dict.fromkeys(range(13), 0), 13: 1, 14: 2}
 LENGTHS = {ETAG: (1, 8), FORMAT: (0, 2), MAX_AGE: (0, 4)}
 
@@ -187,7 +187,8 @@ def encoded(options):
     """Numbers and values as they travel, in the order of the numbers."""
     data, last = b"", 0
     for number, value in options:
-        (delta, more_delta), (length, more_length) = nibble(number - last), nibble(len(value))
+        delta, more_delta = nibble(number - last)
+        length, more_length = nibble(len(value))
         data += bytes([delta << 4 | length]) + more_delta + more_length + value
         last = number
     return data
@@ -255,7 +256,7 @@ def fitting(request, code):
 
 def is_reason(code, asked):
     """Whether a request with these options may be refused so."""
-    needs = {NOT_ACCEPTABLE: (ACCEPT,), PRECONDITION: (1, NONE_MATCH), BAD_OPTION: NOT_FOR_ALL}
+    needs = {NOT_ACCEPTABLE: [ACCEPT], PRECONDITION: [1, NONE_MATCH], BAD_OPTION: NOT_FOR_ALL}
     return code not in needs or any(number in asked for number in needs[code])
 
 def is_failure(code):

@@ -219,13 +219,13 @@ def host_of(question):
 def rcodes_of(question):
     asked, host = bytes(question), host_of(question)
     if asked[:-4].endswith(CLOSED_NAME):
-        return (REFUSED,)
+        return [REFUSED]
     if asked[-4:-2] != CNAME:
         if host == b"\x07endless":
-            return (NO_ERROR, SERVER_FAILURE)  # its aliases go round
+            return [NO_ERROR, SERVER_FAILURE]  # its aliases go round
         if host == b"\x08dangling":
-            return (NO_SUCH_NAME,)
-    return (NO_SUCH_NAME,) if host.startswith(b"\x06no-") else (NO_ERROR,)
+            return [NO_SUCH_NAME]
+    return [NO_SUCH_NAME] if host.startswith(b"\x06no-") else [NO_ERROR]
 
 def is_signalled(question, rcode):
     return SERVER_FAILURE not in rcodes_of(question) or int(rcode) == SERVER_FAILURE
@@ -238,10 +238,10 @@ def least_answers(question, rcode):
     if host in ALIASES:
         return 1
     has_address = bytes(question)[-4:-2] == A and host not in (b"\x04host\x03sub", b"\x05large")
-    return 1 if has_address and rcodes_of(question) == (NO_ERROR,) else 0
+    return 1 if has_address and rcodes_of(question) == [NO_ERROR] else 0
 
 def denials(question, answered):
-    return 1 if answered and rcodes_of(question) == (NO_SUCH_NAME,) else 0
+    return 1 if answered and rcodes_of(question) == [NO_SUCH_NAME] else 0
 
 def names_due(question, answers):
     """The names that answers must be about: the one asked for or, behind an alias, what that is an alias of."""

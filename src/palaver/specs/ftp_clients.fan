@@ -76,8 +76,8 @@ import posixpath
 <pause>          ::= <Client:Server:noop> <Server:Client:done>
 <noop>           ::= r"(?ai:NOOP)" "\r\n"
 
-<set_type>       ::= <Client:Server:type> <Server:Client:done>
-<type>           ::= r"(?ai:TYPE (A|I|A N))" "\r\n"
+<set_type>       ::= <Client:Server:type_command> <Server:Client:done>
+<type_command>   ::= r"(?ai:TYPE (A|I|A N))" "\r\n"
 
 # [note] RFC 959 (5.3.1): the client goes to a folder, and does not say which
 <cwd_nowhere>    ::= r"(?ai:CWD)" "\r\n"
@@ -204,9 +204,10 @@ class Server(Server):
         super().send(message, recipient)
 
     def receive(self, message, sender):
+        said = TELNET.sub(b"", message or b"")
         if message is None:
             ServerClose.instance().receive("hung up", "ClientClose")
-        elif said := TELNET.sub(b"", message):
+        elif said:
             super().receive(said, sender)
 
 

@@ -22,7 +22,7 @@ from functools import reduce
 
 <logged_out>     ::= (<failed_login> | <refusal> | <out_of_order> | <question_of_guest>)* (<login> <logged_in> | <goodbye>)
 
-<logged_in>      ::= (<question> | <act> | <loose> | <set_protection>)* (<goodbye> | <start_over> | <extended_only>)
+<logged_in>      ::= (<question> | <act> | <loose> | <set_protection>)* (<goodbye> | <start_over> | <another_login> | <extended_only>)
 
 # Whoever begins anew is logged out, if the server lets them.
 <start_over>     ::= <Client:Server:rein> (
@@ -30,6 +30,12 @@ from functools import reduce
 )
 <rein>           ::= "REIN\r\n"
 <ready_again>    ::= r"(220-[\t -~]*\r\n((220-|[\t -/:-~])[\t -~]*\r\n)*)?220 " <rest>
+
+# Who names a user is logged out as well (RFC 959, 4.1.1), if the server does not refuse it.
+<another_login>  ::= <Client:Server:user> (
+    <Server:Client:send_password> <Client:Server:password> <Server:Client:welcome> | <Server:Client:no_other_login>
+) <logged_in>
+<no_other_login> ::= r"(230|50[0-4]|53[0-2]) " <rest>
 
 # [note] RFC 959 (5.4): who begins anew with REIN is answered with 220, and not with 230
 <welcome_again>  ::= "230 " <rest>
@@ -81,7 +87,7 @@ from functools import reduce
 <not_now>        ::= r"(503|530) " <rest>
 MESSAGE_DEADLINES["<not_now>"] = 40
 
-<question_of_guest> ::= (<Client:Server:noop> | <Client:Server:feat> | <Client:Server:help> | <Client:Server:syst>) <guest_answer>
+<question_of_guest> ::= (<Client:Server:noop> | <Client:Server:feat> | <Client:Server:help> | <Client:Server:syst> | <Client:Server:stat>) <guest_answer>
 <guest_answer>   ::= <Server:Client:told_guest> | <Server:Client:denied>
 <told_guest>     ::= (
     r"((200|21[1-5])-[\t -~]*\r\n((200-|21[1-5]-|[\t -/:-~])[\t -~]*\r\n)*)?(200|21[1-5]) " <rest>
@@ -160,11 +166,11 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <loose>          ::= <Client:Server:loose_words> <Server:Client:loose_answer>
 <loose_words>    ::= (
     "TYPE A N" | "TYPE L 8" | "TYPE L7" | "STRU R" | "STRU P" | "MODE B" | "MODE C" | "ALLO x" | "ALLO 10 R 10" | "REST x" | "REST -1" |
-    "OPTS UTF8 OFF" | "OPTS MLST type;size;" | "OPTS" | "HELP XYZZY" | "SITE" | "SITE XYZZY" | "SITE HELP CHMOD" |
-    "SITE CHMOD" | "STAT /nowhere" | "STAT /upload" | "MLST" | "MLST /nowhere" | "MDTM /docs" | "SIZE /docs" |
-    "MFMT 20200102030405 /upload/nothing" | "MFMT 2020 /readme.txt" | "DELE /docs" | "RMD /docs" | "RMD /" | "MKD /docs" |
-    "CWD" | "CWD ../.." | "PWD now" | "NOOP now" | "SYST now" | "noop" | "PBSZ x" | "PROT" |
-    "PORT 127,0,0,1,300,1" | "PORT 127,0,0,2,200,200" | "PORT 127,0,0,1,0,80" | "EPRT 1" | "EPRT |1|127.0.0|50000|" | "EPRT |2|::1|50000|" |
+    "OPTS UTF8 OFF" | "OPTS MLST type;size;" | "OPTS MLST type" | "OPTS MLST type size now" | "OPTS" | "HELP XYZZY" | "SITE" | "SITE XYZZY" | "SITE HELP CHMOD" |
+    "SITE CHMOD" | "SITE CHMOD 644" | "SITE CHMOD 999 /upload/nothing" | "SITE HELP SITE CHMOD" | "STAT /*" | "STAT /nowhere" | "STAT /upload" | "MLST" | "MLST /nowhere" | "MDTM /docs" | "SIZE /docs" |
+    "MFMT 20200102030405 /upload/nothing" | "MFMT 2020 /readme.txt" | "MFMT 20200102030405 /readme.txt" | "SITE CHMOD 644 /readme.txt" | "MFMT 20200102030405" | "RNFR /" | "RETR /docs" | "STOR /docs" | "DELE /docs" | "RMD /docs" | "RMD /" | "MKD /docs" |
+    "CWD" | "CWD ../.." | "PWD now" | "PASS now" | "NOOP now" | "SYST now" | "noop" | "PBSZ x" | "PROT" |
+    "PORT 127,0,0,1,300,1" | "PORT 300,0,0,1,200,200" | "PORT 127,0,0,2,200,200" | "PORT 127,0,0,1,0,80" | "EPRT 1" | "EPRT |1|127.0.0|50000|" | "EPRT |1|300.0.0.1|50000|" | "EPRT |2|::1|50000|" |
     "EPRT |1|127.0.0.2|50000|" | "EPRT |1|127.0.0.1|99999|" | "EPSV 9" | "EPSV 2"
 ) "\r\n"
 <loose_answer>   ::= r"([2-5][0-9]{2}-[\t -~]*\r\n(([2-5][0-9]{2}-|[\t -/:-~])[\t -~]*\r\n)*)?[2-5][0-9]{2} " <rest>
@@ -232,10 +238,12 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 
 # --- Transfers --------------------------------------------------------------------------------------------------------
 
-<connect>        ::= (<open_data> | <announce>) (<pause> | <set_ascii> | <set_binary>)?
+<connect>        ::= (<open_data> | <announce>) (<pause> | <set_ascii> | <set_binary> | <ask_own_status>)?
+<ask_own_status> ::= <Client:Server:stat> <Server:Client:status>
+<epsv>           ::= "EPSV" " 1"? "\r\n"
 
 <transfer>       ::= (
-    <list> | <list_gone> | <list_names> | <list_facts> | <fetch> | <resume> | <fetch_gone> | <store> |
+    <list> | <list_gone> | <facts_of_gone> | <list_names> | <list_facts> | <fetch> | <resume> | <fetch_gone> | <store> |
     <store_unique> | <abort>
 )
 
@@ -253,6 +261,10 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <nothing_listed> ::= <ServerData:ClientData:connection_reset>? <Server:Client:no_file>
 <connection_reset> ::= ""
 <list_of_gone>   ::= ("LIST " | "NLST ") <gone> "\r\n"
+
+<facts_of_gone>  ::= <Client:Server:mlsd_gone> <ServerData:ClientData:connection_reset>? <Server:Client:not_listed>
+<mlsd_gone>      ::= "MLSD " <gone> "\r\n"
+<not_listed>     ::= r"(45[0-2]|50[0-4]|55[0-3]) " <rest>
 
 <list_names>     ::= <Client:Server:nlst> <Server:Client:opening> <ServerData:ClientData:names>? (
     <ServerClose:ClientClose:closed> <Server:Client:complete> |
@@ -316,10 +328,11 @@ where forall <n> in <cwd_nowhere>: str(<n>.<word>) not in ("docs", "empty", "upl
 <not_unique>     ::= r"(45[0-2]|50[0-4]|55[0-3]) " <rest>
 
 # Part of a file is replaced. What it is then is not followed.
-<patch>          ::= <set_binary> <Client:Server:rest_at> <Server:Client:go_on> <Client:Server:stor_part> (
+<patch>          ::= <set_binary> <Client:Server:rest_into> <Server:Client:go_on> <Client:Server:stor_part> (
     <Server:Client:opening> <ClientData:ServerData:part> <ClientClose:ServerClose:closed> <Server:Client:complete> |
     <Server:Client:not_appended>
 )
+<rest_into>      ::= "REST " (<offset> | "2000") "\r\n"
 <stor_part>      ::= "STOR " <own> "\r\n"
 <part>           ::= r"[ -~]{1,60}"
 
