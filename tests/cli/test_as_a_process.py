@@ -59,7 +59,7 @@ import sys
 from palaver.cli.command_line import exit_code
 for spec in sys.argv[1:]:
     sys.stdout.flush()
-    assert exit_code(["fuzz", "-f", spec, "-n", "1", "--seed", "4", "--separator", ";"]) == 0, spec
+    assert exit_code(["fuzz", "-f", spec, "-n", "1", "--seed", "3", "--separator", ";"]) == 0, spec
 """
 
 

@@ -169,3 +169,21 @@ def test_a_peer_may_take_our_message_for_another_one_that_it_fits(
             found.setdefault(kind, set()).add(said)
     assert found.keys() == kinds
     assert found[FindingKind.UNDECIDED] == {b"PASS a\n"}
+
+
+EITHER = """
+<start> ::= (<Client:right> | <Client:wrong>) <Server:welcome>
+<right> ::= "PASS a\\n"
+<wrong> ::= "PASS " r"[a-c]" "\\n"
+<welcome> ::= "WELCOME\\n"
+"""
+
+
+@pytest.mark.parametrize("is_whole", [False, True], ids=["a stream", "a datagram"])
+def test_what_is_cut_short_after_each_reading_is_not_excused(is_whole: bool) -> None:
+    for seed in range(10):
+        session = DrivenSession(EITHER, seed=seed, timeout=5.0, patience=5.0).open()
+        session.talk()
+        session.hear(b"WELC", is_whole=is_whole)
+        session.wait(6)
+        assert session.kinds == [FindingKind.UNPARSEABLE if is_whole else FindingKind.SILENCE], seed

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class OtherReadings:
-    """Reads a session again. `begin` is the history before it, `new_inbox` gives an inbox without data."""
+    """Reads a session again. `begin` is the history before it, `unread` gives what a finding is about."""
 
-    def __init__(self, setup: SessionSetup, begin: SessionHistory, new_inbox: Callable[[], Inbox]) -> None:
+    def __init__(self, setup: SessionSetup, begin: SessionHistory, unread: Callable[[FindingDraft], Inbox]) -> None:
         self._setup = setup
         self._begin = begin
-        self._new_inbox = new_inbox
+        self._unread = unread
 
     def excuse(self, said: Sequence[SessionMessage], draft: FindingDraft) -> bool:
         """Return True if what a finding is about is right after another reading of the messages before."""
@@ -94,20 +94,19 @@ class OtherReadings:
         if draft.kind is FindingKind.CONSTRAINT and all(watch.accusations[0] for watch in history.watches):
             return False
         if draft.got and draft.blamed is None:
-            return self._may_come(history, draft.party, draft.got)
+            return self._may_come(history, draft)
         if draft.is_absence:
             return history.can_end or any(move.sender in self._setup.ours for move in history.forecast.moves)
         return True
 
-    def _may_come(self, history: SessionHistory, sender: str, data: bytes) -> bool:
-        """Return True if data may be the next message of a party, or the beginning of it."""
-        moves = tuple(move for move in history.forecast.moves if move.sender == sender)
-        inbox = self._new_inbox()
-        inbox.put(data, is_whole=False)
+    def _may_come(self, history: SessionHistory, draft: FindingDraft) -> bool:
+        """Return True if what a finding is about may be the party's next message, or the beginning of one to come."""
+        moves = tuple(move for move in history.forecast.moves if move.sender == draft.party)
+        inbox = self._unread(draft)
         inbox.expect(moves, history.referenced)
         status = inbox.status()
         if status.longest is None:
-            return bool(moves) and status.may_go_on
+            return bool(moves) and status.may_go_on and not draft.is_absence
         readings = (reading for length in inbox.ends() for reading in inbox.readings(length))
         for move, node in islice(readings, MAX_OTHER_READINGS):
             extension = history.extended_by(move, node)

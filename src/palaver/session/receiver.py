@@ -246,8 +246,16 @@ class Receiver:
         if not draft.may_be_misread:
             return draft
         begin = SessionHistory(self._setup, RandomSource(0))
-        readings = OtherReadings(self._setup, begin, lambda: Inbox(self._matcher, self._setup.reading_cache))
-        return misread(draft) if readings.excuse(said, draft) else draft
+        return misread(draft) if OtherReadings(self._setup, begin, self._unread).excuse(said, draft) else draft
+
+    def _unread(self, draft: FindingDraft) -> Inbox:
+        """A copy of the inbox with the data that a finding is about."""
+        for source, inbox in self._inboxes.items():
+            if source.sender == draft.party and inbox.peek() == draft.got:
+                return inbox.copy()
+        inbox = Inbox(self._matcher, self._setup.reading_cache)
+        inbox.put(draft.got, is_whole=False)
+        return inbox
 
     def _is_ever_sent(self, source: DataSource, inbox: Inbox) -> bool:
         """Return True if unread data may be some message of its source, whether it may come now or not."""

@@ -95,8 +95,9 @@ MISTAKES = ["class 1", "class 6", "class 7", "long token", "full ping", "bare ma
 
 # --- Mistakes -------------------------------------------------------------------------------------------------------------
 
-<wrong>         ::= rb"(?s:.{2})" <message_id> rb"(?s:.*)" := some_mistake()
-<ignorable>     ::= rb"(?s:.{2})" <message_id> rb"(?s:.*)" := some_ignorable()
+# They fit no message that is right, so that nobody can take the one for the other.
+<wrong>         ::= rb"\x40[\0\x01\x20-\x3f\xc0-\xff]|[\x49-\x4f]\x01" <message_id> rb"(?s:|\xb1a|\x01{15}|[^\xff]*\xff|[\xf0-\xfe].*|\xbf.*|[\xb2-\xb9]a)" := some_mistake()
+<ignorable>     ::= rb"[\x60\x70]\x00|[\x00\x80\xc0]\x01" <message_id> := some_ignorable()
 
 
 # --- What must hold -----------------------------------------------------------------------------------------------------
