@@ -147,6 +147,7 @@ class RunWriter:
             keep=self._keep,
             max_bytes=str(self._max_bytes),
             pid=str(os.getpid()),
+            folder=str(_storable(os.getcwd())),
             how="running",
         )
 

@@ -20,7 +20,7 @@ from palaver.replaying.run_options import options_of
 
 def resumed_options(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a run, with others in their place where they are given."""
-    return {**options_of(run), **given, "seed": run.seed}
+    return {**options_of(run, given), "seed": run.seed}
 
 
 def resumed_campaign(

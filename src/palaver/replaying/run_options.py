@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from palaver.campaign.campaign_factory import talk
@@ -32,6 +34,10 @@ _OF_THE_TARGET = (
 )
 
 
+# Options that name a file or a folder, and those that are commands, which see files as from where they are started.
+_FILES = ("known", "coverage_file", "cwd")
+_COMMANDS = ("target", "setup", "reset", "probe", "teardown")
+_OF_COMMANDS = ("env", "cwd")  # nothing is started in them if there are none
 # Those of them that mean nothing if it runs already.
 _OF_A_STARTED_TARGET = ("target", "restart", "ready", "start_timeout", "target_memory", "target_cpu")
 
@@ -45,18 +51,34 @@ def _as_list(given: Any) -> Sequence[Any]:
     return [given] if isinstance(given, str | int) else given
 
 
-def options_of(run: Run) -> dict[str, Any]:
-    """The options that a run was made with, for `palaver.talk`."""
+def options_of(run: Run, given: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """The options that a run was made with, for `palaver.talk`, and others in their place where they are given."""
     options = run.options
+    options |= _places_of(run, options, is_target_given=bool(given.get("target")))
     solving = options.get("solving")
     if solving is not None:
         options["solving"] = SolvingLimits(**{**solving, "rates": EvolutionRates(**solving["rates"])})
     options.pop("parameters", None)  # the spec of the run has them
-    return {**options, "seed": run.seed}
+    return {**options, "seed": run.seed, **given}
 
 
-def _options(run: Run, left_out: tuple[str, ...]) -> dict[str, Any]:
-    options = {name: value for name, value in options_of(run).items() if name not in (*_OF_THE_RUN, *left_out)}
+def _places_of(run: Run, options: Mapping[str, Any], *, is_target_given: bool) -> dict[str, str]:
+    """The files and folders of a run, as seen from here, if the folder is there that it was made in.
+
+    The commands of the run are started there, too; one that is given instead is as seen from here.
+    """
+    folder = run.fact("folder")
+    if not os.path.isdir(folder):
+        return {}
+    places = {name: os.path.join(folder, options[name]) for name in _FILES if options.get(name)}
+    if not is_target_given and any(options.get(name) for name in _COMMANDS):
+        places.setdefault("cwd", folder)
+    return places
+
+
+def _options(run: Run, left_out: tuple[str, ...], given: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    without = (*_OF_THE_RUN, *left_out)
+    options = {name: value for name, value in options_of(run, given).items() if name not in without or name in given}
     return {**options, "guided": True}
 
 
@@ -79,7 +101,9 @@ def live_campaign(run: Run, finding: RecordedFinding, spec: Spec | None, **given
     """
     places = [str(place) for side in ("client", "server") for place in _as_list(given.get(side, ()))]
     is_elsewhere = bool(places) and not any("{port}" in place for place in places) and not given.get("target")
-    options = {**_options(run, _OF_A_STARTED_TARGET if is_elsewhere else ()), **given}
+    options = _options(run, _OF_A_STARTED_TARGET if is_elsewhere else (), given)
+    if not any(options.get(name) for name in _COMMANDS):
+        options = {name: value for name, value in options.items() if name not in _OF_COMMANDS}
     is_server = bool(options.get("target")) and not options.get("server")
     if is_server and options.get("restart") is None:
         options["restart"] = "crash" if finding.kind is FindingKind.MEMORY else "session"
