@@ -56,7 +56,7 @@ test-again: lint types
 servers:
 	tools/servers.sh
 
-# Every bundled spec with real servers and clients, 50 sessions each; some minutes.
+# Every bundled spec with real servers and clients, 200 sessions each; some hours.
 protocols: $(INSTALLED)
 	$(BIN)/python benchmarks/protocols.py
 

@@ -65,7 +65,7 @@ LATENCY = 0.05
 class Shops:
     """The loop of a network in memory in which somebody listens whenever we connect, as `spec_of` says."""
 
-    def __init__(self, spec_of: Callable[[Shops], str]) -> None:
+    def __init__(self, spec_of: Callable[[Shops], str], pauses: Iterable[float] = ()) -> None:
         self.world = MemoryNetwork(wire=lambda link, data: [(LATENCY * link.startswith("Server"), data)])
         self.open: set[str] = set()  # the links of sessions that go on
         self._loop: MemoryEventLoop = self.world.loop()
@@ -74,7 +74,11 @@ class Shops:
         self._count = 0
         self.clock = self._loop.clock
         self.port_of = self._loop.port_of
-        self.poll = self._loop.poll
+        self._pauses = iter(pauses)  # how long we are busy before each poll
+
+    def poll(self) -> list[Input]:
+        self.world.clock.advance(next(self._pauses, 0.0))
+        return self._loop.poll()
 
     def wait(self, until: float | None) -> list[Input]:
         return self._loop.wait(until)
@@ -102,12 +106,15 @@ def shopping(
     spec_of: Callable[[Shops], str] = lambda _shops: SHOP,
     is_guided: bool = True,
     timeout: float = 5.0,
+    pauses: Iterable[float] = (),
 ) -> Campaign:
     setup = setup_of(SHOP)
     guidance = Guidance(setup, RandomSource(1), k=4)
     guidance.make_lanes(jobs)
     timeouts = Timeouts(timeout)
-    return Campaign(setup, guidance, 1, timeouts, budget or Budget(), Shops(spec_of), is_guided=is_guided, trace=True)
+    return Campaign(
+        setup, guidance, 1, timeouts, budget or Budget(), Shops(spec_of, pauses), is_guided=is_guided, trace=True
+    )
 
 
 def covered_after(run: Campaign) -> tuple[float, int]:
@@ -195,6 +202,36 @@ def test_a_silence_that_the_end_of_the_run_keeps_from_being_tried_again_is_not_s
     (finding,) = run.run().findings
     assert (finding.kind, finding.severity) == (FindingKind.SILENCE, Severity.VIOLATION)
     assert finding.message.endswith(f"({told})")
+
+
+HANGS_UP = """
+<start> ::= <Client:hello> <Server:welcome> <Server:connection_closed>
+<connection_closed> ::= ""
+<hello> ::= "hello\\n"
+<welcome> ::= "welcome\\n"
+"""
+
+
+@pytest.mark.parametrize(
+    ("pauses", "specs", "severity", "told"),
+    [
+        ([5.0] * 4, [HANGS_UP], Severity.NOTE, "(after a pause of ours of 5.0 s, but not when it was tried once more)"),
+        ([5.0] * 4, [HANGS_UP] * 2, Severity.VIOLATION, ""),
+        ([], [HANGS_UP], Severity.VIOLATION, ""),
+    ],
+    ids=["it does not come again", "it comes again", "there was no pause"],
+)
+def test_who_hangs_up_after_a_long_pause_of_ours_is_accused_only_if_it_comes_again(
+    pauses: list[float], specs: list[str], severity: Severity, told: str
+) -> None:
+    answering = iter(specs)
+    run = shopping(
+        1, Budget(Until.FOREVER, sessions=1), spec_of=lambda _shops: next(answering, SHOP), pauses=pauses
+    ).run()
+    (finding,) = run.findings
+    assert (finding.kind, finding.severity) == (FindingKind.CLOSED, severity)
+    assert told in finding.message
+    assert ("pause" in finding.message) == bool(told)
 
 
 def test_what_comes_once_from_a_server_that_other_workers_share_is_a_note() -> None:

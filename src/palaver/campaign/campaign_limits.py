@@ -22,6 +22,9 @@ SESSION_SECONDS_PER_MESSAGE = 0.1
 # Sessions begin beside others while at most so many have not heard of their peer: a server may accept only a few
 # connections at once, and those beyond are lost for a second or more.
 MAX_UNHEARD_SESSIONS = 4
+# A peer that hangs up may do so because of a pause of ours that was so long: servers of HTTP keep idle connections for
+# some seconds, and on a busy machine a message may take us longer.
+LONG_PAUSE = 1.0
 # While nothing happens there is an event this often.
 WAITING_EVENT_EVERY = 0.25
 

@@ -1,6 +1,7 @@
 """A second look at what was found: findings that another cause may have are tried once more before they are told.
 
-A peer that was silent may only have been slow. Where several sessions go on at the same time, one may change what
+A peer that was silent may only have been slow, and one that has hung up after a long pause of ours may have been tired
+of waiting. Where several sessions go on at the same time, one may change what
 another finds: by the state of a server that they share, or by its crash. So what was found there is tried again alone,
 with the same messages. What does not come again is told as a note; a crash is told in any case, with all sessions that
 may have caused it.
@@ -9,12 +10,14 @@ may have caused it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from palaver.campaign.campaign_limits import LONG_PAUSE
 from palaver.campaign.events import Event, SilenceRetried
 from palaver.campaign.lanes import LanePause, SessionCourse, SessionLane
 from palaver.campaign.session_factory import after_refusal, judged_without
-from palaver.campaign.target_findings import MAY_BE_A_CRASH, explained, heard_of, not_alive
+from palaver.campaign.target_findings import HUNG_UP, MAY_BE_A_CRASH, explained, heard_of, not_alive
 from palaver.lean_dataclasses import replace
 from palaver.session.engine import EndWatch, Session
 from palaver.session.findings import (
@@ -22,6 +25,7 @@ from palaver.session.findings import (
     Finding,
     FindingKind,
     Fingerprint,
+    SessionMessage,
     Severity,
     Verdict,
     is_seen_sooner,
@@ -53,6 +57,7 @@ class SecondLook:
         yield from self._alone(lane, session)
         yield from self._without_asides(lane, session)
         yield from self._retry_silence(lane, session)
+        yield from self._retry_hang_up(lane, session)
 
     @property
     def _can_repeat(self) -> bool:
@@ -194,6 +199,32 @@ class SecondLook:
         )
         session.findings[:] = [retried if finding is silence else finding for finding in session.findings]
 
+    def _retry_hang_up(self, lane: SessionLane, session: Session) -> SessionCourse:
+        """If the peer hung up after a long pause of ours, send it the same once more: servers end idle connections.
+
+        Where that does not come again, the pause may be the cause, and it is only a note.
+        """
+        ended = next((each for each in session.findings if _may_be_tired(each)), None)
+        if ended is None or ended.fingerprint in self._confirmed or not self._can_repeat:
+            return
+        pause = _longest_pause(ended.messages)
+        if pause < LONG_PAUSE:
+            return
+        told = "and there was no time to try it once more"
+        if self._is_there and not self._campaign.is_time_over:
+            yield LanePause.ALONE
+            again, script = self._again(lane, session)
+            yield from self._hold(lane, again)
+            found = self._found_again(again)
+            if self._has_come(ended, found):
+                self._confirmed.add(ended.fingerprint)
+                return
+            told = "but not when it was tried once more"
+            if script.stuck_at is not None or again.cut_off is not None:
+                told = "and it could not be tried once more"
+        noted = replace(_with(ended, f" (after a pause of ours of {pause:.1f} s, {told})"), severity=Severity.NOTE)
+        session.findings[:] = [noted if finding is ended else finding for finding in session.findings]
+
     def _after(self, session: Session) -> Iterator[Event]:
         target = self._campaign.target
         if target is not None:
@@ -227,6 +258,16 @@ class SecondLook:
             yield from self._after(probe)
             if not heard_of(probe.said) and (probe.findings or probe.cut_off):
                 trouble.append("; ".join(f"a probe found {each.headline}" for each in probe.findings) or "no answer")
+
+
+def _may_be_tired(finding: Finding) -> bool:
+    """Return True if a peer that does not wait for ever may have ended the connection."""
+    return finding.kind in HUNG_UP and finding.severity is Severity.VIOLATION
+
+
+def _longest_pause(said: Sequence[SessionMessage]) -> float:
+    """The longest time that a message of ours has come after the message before it."""
+    return max((after.at - before.at for before, after in pairwise(said) if after.is_ours), default=0.0)
 
 
 def _problem(finding: Finding) -> tuple[object, ...]:
