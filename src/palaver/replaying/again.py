@@ -8,10 +8,10 @@ from enum import Enum
 from palaver.campaign.events import Event, FindingReported, SessionStarted
 from palaver.campaign.run import Campaign
 from palaver.recording.run_reader import RecordedFinding, Run
-from palaver.replaying.live_replay import Script, script_from
+from palaver.replaying.live_replay import Script, script_from, strategy_for
 from palaver.replaying.replaying_limits import MAX_FINDINGS_TRIED_AGAIN
 from palaver.replaying.run_options import experience_of, shows_nobody_there
-from palaver.session.findings import SHOWN_LATER, Finding, Severity, is_seen_sooner, problem_of
+from palaver.session.findings import Finding, Severity, is_seen_sooner, problem_of
 from palaver.session.strategy import ScriptedStrategy
 
 
@@ -56,7 +56,7 @@ class FindingsAgain:
     def strategies(self) -> Iterator[ScriptedStrategy]:
         """A strategy for each finding, to be followed in a session of its own."""
         for _, (finding, script) in self._problems:
-            strategy = ScriptedStrategy(script, is_exact=False, listens=finding.kind in SHOWN_LATER)
+            strategy = strategy_for(finding, script)
             self._tried.append((self._session + 1, strategy))
             yield strategy
 

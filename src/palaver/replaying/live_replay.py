@@ -61,6 +61,12 @@ def recorded_script(run: Run, finding: RecordedFinding) -> Script:
     return script_from(run.messages(finding.session)[: finding.messages])
 
 
+def strategy_for(finding: RecordedFinding, script: Script) -> ScriptedStrategy:
+    """Says what a script says, and then what is needed to see if the finding comes again."""
+    is_unsolved = finding.kind is FindingKind.UNSOLVED
+    return ScriptedStrategy(script, is_exact=False, listens=finding.kind in SHOWN_LATER, goes_on=is_unsolved)
+
+
 class LiveTarget:
     """The target of a run, with which scripts are tried one after the other, each in a session of its own."""
 
@@ -72,7 +78,7 @@ class LiveTarget:
         self._symbols = [each.symbol for each in said]
         self.campaign: Campaign = live_campaign(run, finding, spec, **options)
         self._leaking = self._watched_target() if finding.kind is FindingKind.MEMORY else None
-        self._listens = finding.kind in SHOWN_LATER
+        self._finding = finding
         self._found: list[Finding] = []
         self._said: tuple[SessionMessage, ...] = ()
 
@@ -98,7 +104,7 @@ class LiveTarget:
         script = next(trial, None)
         while script is not None:
             self._found, self._said = [], ()
-            strategy = ScriptedStrategy(script, is_exact=False, listens=self._listens)
+            strategy = strategy_for(self._finding, script)
             yield strategy
             if self._leaking is not None:
                 yield from self._repeated(script, self._leaking)

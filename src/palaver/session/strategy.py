@@ -144,13 +144,16 @@ class ScriptedStrategy:
 
     Where the peer spoke next in that session, it is let speak first. If `is_exact`, messages are sent as they were;
     otherwise, what no longer fits the peer's answers is made anew. If it `listens`, it does not leave at once where the
-    dialogue is not complete. `stuck_at` is the step that was not possible.
+    dialogue is not complete. If it `goes_on`, it says one message more, whichever can be made: in that session none
+    could. `stuck_at` is the step that was not possible.
     """
 
     steering: Steering | None = None
     values: ValueSource | None = None
 
-    def __init__(self, script: Iterable[ScriptLine], *, is_exact: bool = True, listens: bool = False) -> None:
+    def __init__(
+        self, script: Iterable[ScriptLine], *, is_exact: bool = True, listens: bool = False, goes_on: bool = False
+    ) -> None:
         steps = list(script)
         self._script = deque(step for step in steps if not step.aside)
         # What is wrong on purpose, each with the number of our other messages before it; a digressing session says it.
@@ -158,6 +161,7 @@ class ScriptedStrategy:
         self.asides = tuple((said[at], step) for at, step in enumerate(steps) if step.aside and step.is_ours)
         self._is_exact = is_exact
         self._listens = listens
+        self._goes_on = goes_on
         self.stuck_at: ScriptLine | None = None
 
     def begin(self) -> None:
@@ -165,6 +169,8 @@ class ScriptedStrategy:
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """The next message of the script, if it is possible."""
+        if self._goes_on and not any(step.is_ours for step in self._script):
+            return WAIT if self._script else moves[0]
         if self.stuck_at is not None or not any(step.is_ours for step in self._script):
             listens, self._listens = self._listens and not can_end, False
             return WAIT if listens else None
@@ -186,12 +192,14 @@ class ScriptedStrategy:
 
     def refused(self, move: MessageType) -> None:
         """The script cannot go on."""
-        self.stuck_at = self.stuck_at or self._script[0]
+        if self._script:
+            self.stuck_at = self.stuck_at or self._script[0]
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
         """Note how far the session has come."""
         if is_ours:
             self._drop_answers()
+            self._goes_on &= bool(self._script)
         if self._script and self._script[0].is_ours == is_ours:
             self._script.popleft()
 
