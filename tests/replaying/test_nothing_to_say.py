@@ -51,3 +51,9 @@ def test_the_next_run_tells_if_it_is_still_there(palaver: Any, kept: str) -> Non
     told = "finding 1 in session 1, no valid message"
     assert f"still there: {told}" in palaver("talk", "spec.fan", *offering(9), *how).text
     assert f"fixed: {told}" in palaver("talk", "spec.fan", *offering(3), *how).text
+
+
+def test_it_is_no_mere_note_where_other_sessions_go_on(palaver: Any) -> None:
+    palaver.write(spec_fan=SPEC)
+    talked = palaver("talk", "spec.fan", *offering(9), "--seed", "1", "-n", "8", "-j", "4", "--no-run")
+    assert "8 findings (no valid message: 8)" in talked.summary

@@ -28,7 +28,7 @@ from palaver.session.findings import (
     SessionMessage,
     Severity,
     Verdict,
-    is_seen_sooner,
+    is_seen_otherwise,
     problem_of,
 )
 from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, script_of
@@ -67,7 +67,8 @@ class SecondLook:
     def _again(self, lane: SessionLane, session: Session) -> tuple[Session, ScriptedStrategy]:
         """The same session once more, not begun yet. What no longer fits the answers of the peer is made anew."""
         listens = any(finding.kind in SHOWN_LATER for finding in session.findings)
-        strategy = ScriptedStrategy(script_of(session.said), is_exact=False, listens=listens)
+        is_unsolved = any(finding.kind is FindingKind.UNSOLVED for finding in session.findings)
+        strategy = ScriptedStrategy(script_of(session.said), is_exact=False, listens=listens, goes_on=is_unsolved)
         chance = self._campaign.chance / "again" / lane.number
         return self._campaign.make_session(strategy, chance, EndWatch()), strategy
 
@@ -131,7 +132,7 @@ class SecondLook:
         """Return True if a finding came again; also if nobody was there any more, who could have shown that."""
         problem, symbols = _problem(finding), [said.symbol for said in finding.messages]
         return any(
-            _problem(each) == problem or each.kind in _NOBODY_THERE or is_seen_sooner(each, finding, symbols)
+            _problem(each) == problem or each.kind in _NOBODY_THERE or is_seen_otherwise(each, finding, symbols)
             for each in found
         )
 

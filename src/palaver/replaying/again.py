@@ -11,7 +11,7 @@ from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.live_replay import Script, script_from, strategy_for
 from palaver.replaying.replaying_limits import MAX_FINDINGS_TRIED_AGAIN
 from palaver.replaying.run_options import experience_of, shows_nobody_there
-from palaver.session.findings import Finding, Severity, is_seen_sooner, problem_of
+from palaver.session.findings import Finding, Severity, is_seen_otherwise, problem_of
 from palaver.session.strategy import ScriptedStrategy
 
 
@@ -77,7 +77,7 @@ class FindingsAgain:
         for (problem, (finding, script)), (session, strategy) in zip(self._problems, self._tried, strict=False):
             symbols = [line.symbol for line in script]
             found = [each for each in self._seen if each[1].session == session]
-            if any(seen == problem or is_seen_sooner(now, finding, symbols) for seen, now in found):
+            if any(seen == problem or is_seen_otherwise(now, finding, symbols) for seen, now in found):
                 results.append((finding, AgainOutcome.STILL_THERE))
             elif session in self._unanswered:
                 results.append((finding, AgainOutcome.NOBODY_THERE))

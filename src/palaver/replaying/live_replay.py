@@ -23,7 +23,7 @@ from palaver.session.findings import (
     FoundProblem,
     SessionMessage,
     is_same_problem,
-    is_seen_sooner,
+    is_seen_otherwise,
 )
 from palaver.session.strategy import ScriptedStrategy, ScriptLine
 
@@ -127,10 +127,10 @@ class LiveTarget:
         ours = [said.data for said in finding.messages if said.is_ours]
         if any(is_same_problem(finding, ours, *wanted) for wanted in self._wanted):
             return True
-        is_sooner = is_seen_sooner(finding, self._wanted[0][0], self._symbols)
-        if is_sooner:
+        is_otherwise = is_seen_otherwise(finding, self._wanted[0][0], self._symbols)
+        if is_otherwise:
             self._wanted.append((finding, ours))
-        return is_sooner
+        return is_otherwise
 
     def _attempt(self, strategy: ScriptedStrategy) -> LiveAttempt:
         wanted = next((each for each in self._found if self._is_wanted(each)), None)

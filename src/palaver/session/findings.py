@@ -149,18 +149,36 @@ def problem_of(finding: FoundProblem, ours: Sequence[bytes], elsewhere: Sequence
     return (told_as.label, *rest, received)
 
 
-def is_seen_sooner(now: Finding, before: FoundProblem, symbols: Sequence[str]) -> bool:
+def is_seen_otherwise(now: Finding, before: FoundProblem, symbols: Sequence[str]) -> bool:
+    """Return True if a finding is another one only as messages of several connections have come in another order.
+
+    `symbols` are those of the messages before the earlier finding.
+    """
+    said = [each.symbol for each in now.messages]
+    return _is_seen_sooner(now, before, said, symbols) or _is_same_silence(now, before, said, symbols)
+
+
+def _is_seen_sooner(now: Finding, before: FoundProblem, said: Sequence[str], symbols: Sequence[str]) -> bool:
     """Return True if what came out of turn is only noticed earlier now, where the same is said.
 
     With several connections, it may be noticed while messages go on with another one. Then the place is another, and
     perhaps what came there first. On one connection, it may have been taken for the answer to our next message.
-    `symbols` are those of the messages before the earlier finding.
     """
     is_alike = before.kind is FindingKind.UNEXPECTED or now.got == before.got != b""
     if now.kind is not FindingKind.UNEXPECTED or now.party != before.fingerprint.party or not is_alike:
         return False
-    said = [each.symbol for each in now.messages]
     return len(said) < len(symbols) and said == list(symbols[: len(said)])
+
+
+def _is_same_silence(now: Finding, before: FoundProblem, said: Sequence[str], symbols: Sequence[str]) -> bool:
+    """Return True if the same was said before a silence, in another order, and what is missing now was missing then.
+
+    What may come besides depends on what has come last, and so do the parties that may send it.
+    """
+    if {now.kind, before.kind} != {FindingKind.SILENCE} or sorted(said) != sorted(symbols):
+        return False
+    one, other = set(now.expected), set(before.fingerprint.expected)
+    return bool(one and other) and (one <= other or other <= one)
 
 
 class AsideMessage(Protocol):

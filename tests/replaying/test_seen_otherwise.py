@@ -1,4 +1,4 @@
-"""What comes out of turn on one connection, while messages go on with another, is noticed sooner or later."""
+"""With several connections, the same problem is noticed sooner or later, or after messages in another order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from palaver.recording.run_writer import record
 from palaver.replaying.again import AgainOutcome, try_first
 from palaver.replaying.live_replay import LiveTarget, recorded_script, replay_live
 from palaver.replaying.shrinking import ShrinkLimits, shrink
-from palaver.session.findings import Finding, FindingKind, is_seen_sooner
+from palaver.session.findings import Finding, FindingKind, SessionMessage, is_seen_otherwise
+from palaver.trees.node import Node, NonTerminal
 
 SPEC = r"""
 <start>    ::= <Client:hello> <Server:Client:welcome> <Watcher:watch> <Server:Watcher:watching> <exchange>{1,6}
@@ -129,15 +130,32 @@ def test_what_is_noticed_later_or_elsewhere_is_another_finding(server: Server, t
         finding = run.findings[0]
         symbols = [each.symbol for each in run.messages(finding.session)[: finding.messages]]
     now = Finding(FindingKind.UNEXPECTED, 0.0, "", "Server")
-    assert is_seen_sooner(now, finding, symbols)
-    assert not is_seen_sooner(replace(now, party="Client"), finding, symbols)
-    assert not is_seen_sooner(replace(now, kind=FindingKind.UNPARSEABLE), finding, symbols)
-    assert not is_seen_sooner(now, finding, [])
+    assert is_seen_otherwise(now, finding, symbols)
+    assert not is_seen_otherwise(replace(now, party="Client"), finding, symbols)
+    assert not is_seen_otherwise(replace(now, kind=FindingKind.UNPARSEABLE), finding, symbols)
+    assert not is_seen_otherwise(now, finding, [])
 
 
 def test_what_was_taken_for_an_answer_may_come_before_the_question() -> None:
     before = Finding(FindingKind.CONSTRAINT, 0.0, "", "Server", got=b"boo 1\n")
     now = Finding(FindingKind.UNEXPECTED, 0.0, "", "Server", got=b"boo 1\n")
-    assert is_seen_sooner(now, before, ["<ask>"])
-    assert not is_seen_sooner(replace(now, got=b"boo 2\n"), before, ["<ask>"])
-    assert not is_seen_sooner(replace(now, got=b""), replace(before, got=b""), ["<ask>"])
+    assert is_seen_otherwise(now, before, ["<ask>"])
+    assert not is_seen_otherwise(replace(now, got=b"boo 2\n"), before, ["<ask>"])
+    assert not is_seen_otherwise(replace(now, got=b""), replace(before, got=b""), ["<ask>"])
+
+
+def after(*symbols: str, expected: tuple[str, ...], kind: FindingKind = FindingKind.SILENCE) -> Finding:
+    node = Node(NonTerminal("<it>"), ())
+    said = tuple(SessionMessage(0.0, "Server", "Client", symbol, b"", node) for symbol in symbols)
+    return Finding(kind, 0.0, "", " or ".join(each.strip("<>").title() for each in expected), expected, messages=said)
+
+
+def test_a_silence_after_the_same_messages_in_another_order_is_the_same() -> None:
+    before = after("<file>", "<complete>", expected=("<closed>", "<file>"))
+    symbols = ["<file>", "<complete>"]
+    now = after("<complete>", "<file>", expected=("<closed>",))
+    assert is_seen_otherwise(now, before, symbols)
+    assert is_seen_otherwise(before, now, symbols[::-1])
+    assert not is_seen_otherwise(after("<complete>", expected=("<closed>",)), before, symbols)
+    assert not is_seen_otherwise(after(*symbols[::-1], expected=("<file>", "<error>")), before, symbols)
+    assert not is_seen_otherwise(after(*symbols[::-1], expected=("<closed>",), kind=FindingKind.LATE), before, symbols)
