@@ -5,12 +5,17 @@ They may be of two types, of different lengths, or in different states.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
 import pytest
 from driven_session import DrivenSession
 
 import palaver
+from palaver.compiled import Spec
 from palaver.session.findings import FindingKind
 from palaver.testing import run_pair
+from palaver.trees.node import Node
 
 # A client asks for what is there, or for what is not, by the same words.
 SPEC = r"""
@@ -187,3 +192,32 @@ def test_what_is_cut_short_after_each_reading_is_not_excused(is_whole: bool) -> 
         session.hear(b"WELC", is_whole=is_whole)
         session.wait(6)
         assert session.kinds == [FindingKind.UNPARSEABLE if is_whole else FindingKind.SILENCE], seed
+
+
+ROUNDS = """
+<start> ::= <round>{6} <Client:quit>
+<round> ::= (<Client:one> | <Client:two>) <Server:done>
+<one> ::= r"[a-z]{8}" "\\n"
+<two> ::= r"[a-z]{8}" "\\n"
+<done> ::= "DONE\\n"
+<quit> ::= "QUIT\\n"
+"""
+
+
+def test_a_message_is_read_once_as_each_type_whichever_way_leads_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = DrivenSession(ROUNDS).open()
+    for _ in range(5):
+        session.talk()
+        session.hear(b"DONE\n")
+    read, readings = Counter[tuple[str, bytes]](), Spec.readings
+
+    def counted(spec: Spec, symbol: str, data: bytes, history: Sequence[Node] = ()) -> Iterator[Node]:
+        read[symbol, data] += 1
+        return readings(spec, symbol, data, history)
+
+    session.talk()
+    monkeypatch.setattr(Spec, "readings", counted)
+    session.hear(b"SORRY\n")
+    assert session.kinds == [FindingKind.UNPARSEABLE]
+    assert len(read) > 6
+    assert set(read.values()) == {1}

@@ -34,6 +34,8 @@ class OtherReadings:
         self._setup = setup
         self._begin = begin
         self._unread = unread
+        # The readings that were made, with the earlier messages, which so keep their identity.
+        self._read: dict[tuple[str, bytes, tuple[int, ...]], tuple[list[Node], tuple[Node, ...]]] = {}
 
     def excuse(self, said: Sequence[SessionMessage], draft: FindingDraft) -> bool:
         """Return True if what a finding is about is right after another reading of the messages before."""
@@ -64,12 +66,18 @@ class OtherReadings:
         """The readings of a message as one of this type, but for the one that was followed."""
         if move.symbol in self._setup.generated:
             return
-        history = self._setup.references.seen_by(move.symbol, earlier)
-        readings = self._setup.spec.readings(move.symbol, message.data, history)
-        for node in islice(readings, MAX_READINGS_OF_ONE):
+        for node in self._readings(move.symbol, message.data, self._setup.references.seen_by(move.symbol, earlier)):
             node = node._replace(parties=message.node.parties)
             if not same_structure(node, message.node):
                 yield node
+
+    def _readings(self, symbol: str, data: bytes, earlier: tuple[Node, ...]) -> list[Node]:
+        """The readings of some bytes, which are the same each way that leads to the same earlier messages."""
+        key = symbol, data, tuple(map(id, earlier))
+        if key not in self._read:
+            found = islice(self._setup.spec.readings(symbol, data, earlier), MAX_READINGS_OF_ONE)
+            self._read[key] = list(found), earlier
+        return self._read[key][0]
 
     def _read_again(self, said: Sequence[SessionMessage]) -> list[Extension]:
         """The session after each way to read its messages, but for the one that was followed."""
