@@ -120,7 +120,8 @@ def lock(folder: Path) -> TextIO:
     try:
         file = (folder / _LOCK).open("a", encoding="utf-8")
     except OSError as error:
-        hint = "give another place with --run, or --no-run"
+        is_new = not (folder / FILE_NAME).exists()
+        hint = "give another place with --run, or --no-run" if is_new else "go on with a copy of it"
         raise RunError(f"cannot write the run {folder}: {error.strerror}; {hint}") from error
     try:
         if folder.resolve() in _OURS:
