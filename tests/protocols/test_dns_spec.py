@@ -128,6 +128,17 @@ def test_dig_gets_an_answer_from_us(palaver: Any, protocol: str, option: str) ->
     assert "no findings" in said
 
 
+@pytest.mark.parametrize("host", ['b"\\x06no-abc"', 'b"\\x08dangling"', 'b"\\x05chain"'])
+def test_who_asks_for_what_needs_a_certain_record_gets_it(host: str) -> None:
+    """A denial, or an alias: few responses that are made at random have it."""
+    asks = f"<asked_name> ::= {host} <zone>\n<asked_type> ::= <type_mx>\n<exchange> ::= <plain_exchange>\n"
+    asking = palaver_.loads(f'include("{SPEC_OF["udp"]}")\n{asks}<start> ::= <exchange>\n')
+    for seed in range(20):
+        client, server = run_pair(asking, address="udp://127.0.0.1:0", seed=seed)
+        assert client.findings == server.findings == []
+        assert [each.symbol for each in client.said] == ["<query>", "<response>"]
+
+
 # --- both sides -------------------------------------------------------------------------------------------------------
 
 

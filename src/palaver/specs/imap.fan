@@ -17,6 +17,7 @@
 USER = "the_user"  # [parameter] the account that logs in
 PASSWORD = "the_password"  # [parameter] its password
 MAILBOX = "palaver"  # [parameter] the mailbox that is made anew in each session
+MOST_MISTAKES = 15  # [parameter] commands in a session that no server understands; Dovecot says good bye to the 20th in a row
 
 
 # --- The session ------------------------------------------------------------------------------------------------------
@@ -193,6 +194,9 @@ where forall <o> in <opening>: <o>.<ok>.<tag> == <o>.<open>.<tag>
 where forall <f> in <farewell>: <f>.<bye>.<tag> == <f>.<logout>.<tag>
 where forall <a> in <abilities>: b"* CAPABILITY IMAP4REV" in bytes(<a>).upper()
 
+# A server may say good bye to who makes many mistakes (RFC 3501, 7.1.5).
+where len(*<exchange>..<strange>) + len(*<exchange>..<mistaken>) <= most_mistakes()
+
 # A text has the size that was announced, and ends with an empty line.
 where forall <a> in <appending>: len(bytes(<a>.<letter>)) == int(<a>.<append>.<size>) + 2
 where forall <l> in <losing>: len(bytes(<l>.<letter>)) == int(<l>.<lost_append>.<size>) + 2
@@ -276,6 +280,10 @@ def most_news():
 def fewest():
     """As a client, palaver has some things to do. Others may be brief."""
     return 25 if is_our_client() else 0
+
+def most_mistakes():
+    """Others may make as many as they like."""
+    return MOST_MISTAKES if is_our_client() else 10000
 
 def is_our_client():
     """False also if nobody plays, because conversations are made up or read."""
