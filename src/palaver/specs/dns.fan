@@ -183,7 +183,7 @@ where forall <e> in <exchange>:
 where forall <e> in <exchange>:
     int(<e>..<authority_count>) >= denials(<e>..<asked>, *<e>..<sections>)
 where forall <e> in <exchange>:
-    denials(<e>..<asked>, *<e>..<sections>) == 0 or any(len(*<d>.<soa>) == 1 for <d> in *<e>..<authority_data>)
+    len(*<e>..<authority>..<soa>) == 1 or len(*<e>..<authority>..<soa>) >= denials(<e>..<asked>, *<e>..<sections>)
 
 where forall <e> in <exchange>:
     len(*<e>..<response_cookie>) <= len(*<e>..<query_cookie>)

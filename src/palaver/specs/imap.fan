@@ -195,7 +195,7 @@ where forall <f> in <farewell>: <f>.<bye>.<tag> == <f>.<logout>.<tag>
 where forall <a> in <abilities>: b"* CAPABILITY IMAP4REV" in bytes(<a>).upper()
 
 # A server may say good bye to who makes many mistakes (RFC 3501, 7.1.5).
-where len(*<exchange>..<strange>) + len(*<exchange>..<mistaken>) <= most_mistakes()
+where len(*<about_server>.<strange>) + len(*<about_server>.<mistaken>) <= most_mistakes()
 
 # A text has the size that was announced, and ends with an empty line.
 where forall <a> in <appending>: len(bytes(<a>.<letter>)) == int(<a>.<append>.<size>) + 2
