@@ -221,3 +221,14 @@ def test_a_message_is_read_once_as_each_type_whichever_way_leads_to_it(monkeypat
     assert session.kinds == [FindingKind.UNPARSEABLE]
     assert len(read) > 6
     assert set(read.values()) == {1}
+
+
+def test_data_is_not_excused_where_the_connection_was_to_be_closed() -> None:
+    spec = EITHER.replace("<Server:welcome>", "<Server:welcome>? <Server:connection_closed>")
+    spec += '<connection_closed> ::= ""\n'
+    for seed in range(10):
+        session = DrivenSession(spec, seed=seed, timeout=5.0, patience=5.0).open()
+        session.talk()
+        session.hear(b"HELLO\n")
+        session.wait(6)
+        assert session.kinds == [FindingKind.UNPARSEABLE], seed

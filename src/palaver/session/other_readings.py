@@ -109,13 +109,15 @@ class OtherReadings:
 
     def _may_come(self, history: SessionHistory, draft: FindingDraft) -> bool:
         """Return True if what a finding is about may be the party's next message, or the beginning of one to come."""
-        moves = tuple(move for move in history.forecast.moves if move.sender == draft.party)
+        # The end of a connection is no message with data in it.
+        expected = (move for move in history.forecast.moves if move.symbol not in self._setup.closing)
+        moves = tuple(move for move in expected if move.sender == draft.party)
         inbox = self._unread(draft)
         inbox.expect(moves, history.referenced)
         status = inbox.status()
         if status.longest is None:
             return bool(moves) and status.may_go_on and not draft.is_absence
-        readings = (reading for length in inbox.ends() for reading in inbox.readings(length))
+        readings = (reading for length in inbox.ends() if length for reading in inbox.readings(length))
         for move, node in islice(readings, MAX_OTHER_READINGS):
             extension = history.extended_by(move, node)
             if isinstance(extension, Extension) and not history.is_broken_by(extension):
