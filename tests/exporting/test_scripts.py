@@ -373,6 +373,18 @@ def test_a_script_says_so_if_there_is_nobody(palaver: Any) -> None:
     assert (code, text) == (2, "not tried: cannot start no-such-program: No such file or directory\n")
 
 
+def test_a_script_names_the_folder_in_which_it_cannot_start_the_target(palaver: Any) -> None:
+    (palaver.folder / "inside").mkdir()
+    palaver.write(talk_fan=SPEC, server_py=SERVER)
+    options = ["-n", "1", "--seed", "1", "--run", "kept", "--cwd", "inside"]
+    assert palaver("talk", "talk.fan", "--target", target("../server.py", "crash"), *options).code == 1
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    assert run_script(palaver.folder)[0] == 0
+    (palaver.folder / "inside").rmdir()
+    code, text = run_script(palaver.folder)
+    assert (code, text) == (2, f"not tried: cannot start {sys.executable} in inside: No such file or directory\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

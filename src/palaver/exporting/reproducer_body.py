@@ -411,7 +411,8 @@ def start(recorded: dict[str, Any], command: str, port: int) -> Target:
     try:
         target = Target(words, recorded["env"], recorded["cwd"])
     except OSError as error:
-        raise Tried(f"cannot start {words[0]}: {error.strerror}") from None
+        where = "" if recorded["cwd"] is None else f" in {recorded['cwd']}"
+        raise Tried(f"cannot start {words[0]}{where}: {error.strerror}") from None
     until = time.monotonic() + START_SECONDS
     while recorded["ready"] and not re.search(recorded["ready"].encode(), target.output(), re.MULTILINE):
         if time.monotonic() >= until or target.process.poll() is not None:
