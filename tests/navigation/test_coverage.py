@@ -30,7 +30,7 @@ def naive(node: Node, paths: KPaths) -> set[tuple[str, ...]]:
             chain = (*above, str(part.symbol))
             todo += [(child, chain) for child in part.children]
         else:
-            chain = (*above, paths.label(above[-1], part))  # type: ignore[arg-type]
+            chain = (*above, paths.terminals(above[-1]).of_leaf(part))  # type: ignore[arg-type]
         chains.append(chain)
     for chain in chains:
         for length in range(1, paths.k + 1):
@@ -95,3 +95,44 @@ def test_text_in_a_binary_tree_is_recognised_by_its_bytes() -> None:
         coverage.add(tree.node)
     assert list(coverage.missing()) == []
     assert len(coverage) == coverage.total
+
+
+def covered(text: str, *said: str) -> set[str]:
+    """The terminals of <start> that are covered by these inputs, each the first reading of it."""
+    spec = palaver.loads(text)
+    coverage = Coverage(KPaths(spec.grammar, 1))
+    for each in said:
+        coverage.add(next(spec.readings("<start>", each.encode())))
+    return {name for (name,) in coverage.covered()} - {"<start>"}
+
+
+LINE = """<start> ::= r"[a-z]" r"[ -,]{0,40}" ";" | "!" r"[ -,]{0,10}" ";"\n"""
+
+
+def test_a_text_that_fits_two_patterns_counts_for_the_one_in_its_alternative() -> None:
+    assert covered(LINE, "!##;") == {"'!'", "r'[ -,]{0,10}'", "';'"}
+    assert covered(LINE, "x##;") == {"r'[a-z]'", "r'[ -,]{0,40}'", "';'"}
+    assert covered(LINE, "x!;") == {"r'[a-z]'", "r'[ -,]{0,40}'", "';'"}
+
+
+def test_the_position_in_a_repetition_tells_patterns_apart() -> None:
+    pairs = """<start> ::= (r"[a-z]" "=" r"[a-m]" ",")* r"[a-c]"?\n"""
+    assert covered(pairs, "z=a,z=b,") == {"r'[a-z]'", "'='", "r'[a-m]'", "','"}
+    assert covered(pairs, "a") == {"r'[a-c]'"}
+
+
+def test_a_text_that_fits_two_patterns_in_one_place_counts_for_both() -> None:
+    assert covered("""<start> ::= r"[a-z]+" | r"[a-m]+"\n""", "abc") == {"r'[a-z]+'", "r'[a-m]+'"}
+    assert covered("""<start> ::= r"[a-z]+" | r"[a-m]+"\n""", "xyz") == {"r'[a-z]+'"}
+
+
+def test_a_keyword_does_not_count_for_a_pattern_in_its_place() -> None:
+    assert covered("""<start> ::= "get" | r"[a-z]+" | r"[a-z0-9]+"\n""", "get") == {"'get'"}
+
+
+def test_every_goal_of_a_rule_with_patterns_that_overlap_is_reached() -> None:
+    spec = palaver.loads(LINE)
+    coverage = Coverage(KPaths(spec.grammar, 3))
+    for tree in spec.fuzz(20, seed=1):
+        coverage.add(tree.node)
+    assert list(coverage.missing()) == []

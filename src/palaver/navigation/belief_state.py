@@ -225,8 +225,7 @@ class BeliefState:
         if state in self._missing_paths.closed or not self._missing_paths.has_missing(state):
             return
         self._coverage.cover(state)
-        for child in node.children:
-            self._coverage.cover_below(child, state)
+        self._coverage.cover_inside(node, state)
 
     def end(self, can_end: bool) -> list[int]:
         """End the session; if it was complete, the first complete hypothesis counts.

@@ -17,15 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from palaver.grammar.analysis import reachable
 from palaver.grammar.ir import Grammar
-from palaver.regular.regex import compile_pattern
-from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat
-from palaver.spec.ast import Sequence as SequenceExpr
-from palaver.spec.traversal import names_in, terminal_label
-from palaver.trees.node import Leaf, Node, Part
+from palaver.navigation.terminal_names import TerminalNames
+from palaver.spec.traversal import names_in
+from palaver.trees.node import Node, Part
 
 NOTHING = 0
 
@@ -43,7 +41,7 @@ class KPaths:
         self._rules = grammar.rules
         self._start = grammar.start
         self.noted = frozenset(name for name, rule in grammar.rules.items() if rule.note)
-        self._labels: dict[str, _TerminalLabels] = {}
+        self._terminals: dict[str, TerminalNames] = {}
 
     @cached_property
     def below(self) -> Mapping[str, tuple[str, ...]]:
@@ -85,11 +83,12 @@ class KPaths:
             yield from paths
             paths = [(*path, child) for path in paths for child in self.below.get(path[-1], ())]
 
-    def label(self, symbol: str, leaf: Leaf) -> str:
-        """The name of the terminal, in the rule of a symbol, that produced a leaf below it."""
-        if symbol not in self._labels:
-            self._labels[symbol] = _TerminalLabels(self._rules[symbol].body)
-        return self._labels[symbol].of(leaf)
+    def terminals(self, symbol: str) -> TerminalNames:
+        """The names of the terminals in the rule of a symbol."""
+        found = self._terminals.get(symbol)
+        if found is None:
+            found = self._terminals[symbol] = TerminalNames(self._rules[symbol].body)
+        return found
 
 
 class Coverage:
@@ -187,19 +186,35 @@ class Coverage:
 
     def cover_below(self, part: Part, state: int) -> None:
         """Note all paths that end in a tree below a node in `state`."""
-        walks, step, is_covered = self.walks, self.step, self.is_covered
-        stack = [(part, state)]
+        self._cover_all([(part, state)])
+
+    def cover_inside(self, node: Node, state: int) -> None:
+        """Note all paths that end below a node that is itself in `state`."""
+        self._cover_all(self._inside(node, state))
+
+    def _cover_all(self, stack: list[tuple[Part, int]]) -> None:
+        walks, step, is_covered, terminals = self.walks, self.step, self.is_covered, self.paths.terminals
         while stack:
             here, state = stack.pop()
             if isinstance(here, Node):
                 following = step(state, here.symbol)
-                stack.extend([(child, following) for child in reversed(here.children)])
+                stack += self._inside(here, following)
             elif state:
-                following = step(state, self.paths.label(walks[state][-1], here))
+                following = step(state, terminals(walks[state][-1]).of_leaf(here))
             else:
                 continue
             if not is_covered[following] or following in self._outside:
                 self.cover(following)
+
+    def _inside(self, node: Node, state: int) -> list[tuple[Part, int]]:
+        """The children of a node, the last first; without leaves that only all of them tell apart, which are noted."""
+        terminals = self.paths.terminals(node.symbol)
+        if not terminals.needs_neighbours:
+            return [(child, state) for child in reversed(node.children)]
+        for names in terminals.of_leaves(node.children):
+            for name in names:
+                self.cover(self.step(state, name))
+        return [(child, state) for child in reversed(node.children) if isinstance(child, Node)]
 
     def add(self, part: Part, above: Sequence[str] = ()) -> int:
         """Note all paths that end in a tree below these symbols, outermost first; return the number of new ones."""
@@ -210,38 +225,3 @@ class Coverage:
     def add_path(self, path: Sequence[str]) -> None:
         """Note one path and its suffixes."""
         self.cover(self.state(tuple(path[-self.paths.k :])))
-
-
-class _TerminalLabels:
-    """The names of the terminals of one rule."""
-
-    def __init__(self, body: Expr) -> None:
-        self._known: dict[tuple[type, Leaf], str] = {}
-        self._patterns: list[tuple[str, str | bytes]] = []
-        stack = [body]
-        while stack:
-            match stack.pop():
-                case Literal(value) | Bit(value) as terminal:
-                    label = terminal_label(terminal)
-                    self._known[type(value), value] = label
-                    if isinstance(value, str):  # in a binary tree, text is its bytes
-                        self._known.setdefault((bytes, value.encode("utf-8", "surrogateescape")), label)
-                case Pattern(source) as terminal:
-                    self._patterns.append((terminal_label(terminal), source))
-                case SequenceExpr(parts) | Permutation(parts) | Choice(parts):
-                    stack.extend(reversed(parts))
-                case Repeat(inner):
-                    stack.append(inner)
-                case Ref():
-                    pass
-                case other:
-                    assert_never(other)
-
-    def of(self, leaf: Leaf) -> str:
-        label = self._known.get((type(leaf), leaf))
-        if label is not None:
-            return label
-        if len(self._patterns) == 1:
-            return self._patterns[0][0]
-        text = leaf.decode("latin-1") if isinstance(leaf, bytes) else str(leaf)
-        return next((label for label, source in self._patterns if compile_pattern(source).matches(text)), repr(leaf))

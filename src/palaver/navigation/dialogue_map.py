@@ -375,7 +375,8 @@ class DialogueMap:
                 here = self.coverage.step(above, part.symbol)
                 todo += [(child, here) for child in reversed(part.children)]
             else:
-                here = self.coverage.step(above, self.coverage.paths.label(self.coverage.walks[above][-1], part))
+                terminals = self.coverage.paths.terminals(self.coverage.walks[above][-1])
+                here = self.coverage.step(above, terminals.of_leaf(part))
             yield here
 
     def _states_along(self, state: int, chain: _Chain) -> tuple[int, ...]:

@@ -115,12 +115,15 @@ class PeerModel:
             here = stack.pop()
             self.symbols[here.symbol] += 1
             names: dict[str, None] = {}
+            terminals = self.paths.terminals(here.symbol)
             for child in here.children:
                 if isinstance(child, Node):
                     names[child.symbol] = None
                     stack.append(child)
-                else:
-                    names[self.paths.label(here.symbol, child)] = None
+                elif not terminals.needs_neighbours:
+                    names[terminals.of_leaf(child)] = None
+            if terminals.needs_neighbours:
+                names |= dict.fromkeys(name for each in terminals.of_leaves(here.children) for name in each)
             for name in names:
                 self.pairs[here.symbol, name] += 1
 
