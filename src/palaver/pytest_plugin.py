@@ -7,7 +7,6 @@ is held when the first of them runs; with xdist, by one worker for all.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -60,9 +59,11 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the runs; those with findings are kept in pytest's cache."""
-    if not hasattr(config, "workerinput") and _FOLDER in config.stash:
-        shutil.rmtree(config.stash[_FOLDER], ignore_errors=True)
+    """Remove the runs; those with findings are kept in pytest's cache, and stay if there is none."""
+    if not hasattr(config, "workerinput") and _FOLDER in config.stash and config.stash[_FOLDER].is_dir():
+        from palaver.testing.spec_tests import remove_runs
+
+        remove_runs(config.stash[_FOLDER])
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

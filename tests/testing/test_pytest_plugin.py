@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from palaver.recording.run_reader import open_run
 from palaver.session.findings import FindingKind, Verdict
 
 PYTHON = shlex.quote(sys.executable)  # as a word of a command: its path may have spaces
@@ -50,6 +51,7 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.environment: dict[str, str] = {}
         (folder / "pytest.ini").write_text("[pytest]\n")
         self.answer("line")
 
@@ -63,7 +65,7 @@ class Project:
         plugin = [] if as_installed and IS_INSTALLED else PLUGIN
         words = [sys.executable, "-m", "pytest", *plugin, "-rs", "-p", "no:randomly", *arguments]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        kept |= {} if as_installed else ALONE
+        kept |= ({} if as_installed else ALONE) | self.environment
         done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False, env=kept)
         return done.returncode, done.stdout + done.stderr
 
@@ -100,6 +102,22 @@ def test_a_wrong_server_fails_the_tests_of_what_is_wrong_and_only_those_are_run_
     assert "first seen in session 1" in (project.folder / "out.html").read_text()
     project.answer("line")
     assert "2 passed in" in project.pytest("--lf")[1]
+
+
+@pytest.mark.parametrize(("answer", "is_right"), [("line", True), ("line[::-1]", False)])
+def test_without_a_cache_a_run_stays_where_its_failures_say_it_is(
+    project: Project, tmp_path_factory: pytest.TempPathFactory, answer: str, is_right: bool
+) -> None:
+    project.answer(answer)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    project.environment["TMPDIR"] = str(elsewhere)
+    code, said = project.pytest("-p", "no:cacheprovider")
+    named = {Path(each) for each in re.findall(r"palaver replay (\S+) 1", said)}
+    assert (code, len(named)) == ((0, 0) if is_right else (1, 1)), said
+    assert {each for each in elsewhere.glob("palaver-*/*") if each.is_dir()} == named
+    for run in named:
+        with open_run(run) as opened:
+            assert opened.finding(1)
 
 
 @pytest.mark.slow

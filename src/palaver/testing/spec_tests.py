@@ -7,7 +7,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,25 @@ from palaver.replaying.again import try_first
 # What a spec that says nothing of it is tested by: the same sessions each time.
 _DEFAULTS = {"seed": 1, "sessions": 20}
 
+_STAYS = "stays"
+
+
+def remove_runs(folder: Path) -> None:
+    """Remove the runs of this folder, without those that are kept nowhere else and have findings."""
+    for each in folder.iterdir() if folder.is_dir() else ():
+        if not each.is_dir():
+            each.unlink(missing_ok=True)
+        elif not (each / _STAYS).exists():
+            shutil.rmtree(each, ignore_errors=True)
+    with suppress(OSError):  # some stay, or there were none
+        folder.rmdir()
+
 
 class SpecTests:
     """The tests of a spec file. `given` are options of pytest, if it was named by one; else its table counts.
 
     Runs go to `folder`, which several processes may share. The last run with findings goes to `kept`, and its findings
-    are tried first the next time.
+    are tried first the next time. If that is None, a run with findings stays in `folder`.
     """
 
     def __init__(self, path: Path, given: Mapping[str, Any] | None, folder: Path, kept: Path | None) -> None:
@@ -136,6 +149,8 @@ class SpecTests:
             shutil.rmtree(self._kept, ignore_errors=True)
             if has_findings:
                 shutil.copytree(self._run_folder, self._kept)
+        elif has_findings:  # there is no other place that its findings could be replayed from
+            (self._run_folder / _STAYS).touch()
 
 
 def _told(outcome: CheckOutcome) -> str:
