@@ -87,11 +87,14 @@ def _entry(row: dict[str, Any], place: str) -> KnownFinding:
     return KnownFinding(reason, tuple(wanted))
 
 
-def add(path: str | PathLike[str], fingerprint: Fingerprint, reason: str, about: str = "") -> None:
-    """Append an entry for a finding, with a comment. :raises KnownFindingsError: the file cannot be written or read"""
+def add(path: str | PathLike[str], fingerprint: Fingerprint, reason: str, about: str = "") -> str:
+    """Append an entry for a finding, with a comment, unless the file has it; return the reason there, "" if it is new.
+
+    :raises KnownFindingsError: the file cannot be written or read
+    """
     place = Path(path)
-    if place.exists() and read(place).reason_for(fingerprint):
-        raise KnownFindingsError(f"{path} has this finding already")
+    if place.exists() and (known := read(place).reason_for(fingerprint)):
+        return known
     lines = [f"# {printable(' '.join(about.split()))}"] if about else []
     lines += [f"[[{_TABLE}]]", f"{_REASON} = {_text(reason)}"]
     for name in _FIELDS:
@@ -108,6 +111,7 @@ def add(path: str | PathLike[str], fingerprint: Fingerprint, reason: str, about:
             file.write(start + gap + "\n".join(lines) + "\n")
     except OSError as error:
         raise KnownFindingsError(f"cannot write the known findings to {path}: {error.strerror}") from error
+    return ""
 
 
 def _text(value: str) -> str:

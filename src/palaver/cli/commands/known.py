@@ -47,7 +47,8 @@ def command(context: click.Context, file: Path | None) -> None:
 def add_one(before: Path, file: Path | None, run: str, finding: int, reason: str) -> None:
     """Add a FINDING of a RUN to the file of known findings, which is made if there is none.
 
-    The entry is appended, with the finding in one line as a comment; nothing else in the file is changed.
+    The entry is appended, with the finding in one line as a comment; nothing else in the file is changed. If the file
+    has the finding already, nothing is added.
     """
     file = file or before
     if not reason.strip():
@@ -55,7 +56,8 @@ def add_one(before: Path, file: Path | None, run: str, finding: int, reason: str
     try:
         with open_run(run) as opened:
             found = opened.finding(finding)
-            add(file, found.fingerprint, reason, f"{found.headline}, of the run {opened.folder.name}")
+            known = add(file, found.fingerprint, reason, f"{found.headline}, of the run {opened.folder.name}")
     except (RunError, KnownFindingsError) as error:
         raise click.UsageError(str(error)) from error
-    click.echo(printable(f"added to {file}: {found.headline}"))
+    done = f"{file} has this finding already, for the reason {known!r}" if known else f"added to {file}"
+    click.echo(printable(f"{done}: {found.headline}"))
