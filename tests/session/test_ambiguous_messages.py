@@ -232,3 +232,32 @@ def test_data_is_not_excused_where_the_connection_was_to_be_closed() -> None:
         session.hear(b"HELLO\n")
         session.wait(6)
         assert session.kinds == [FindingKind.UNPARSEABLE], seed
+
+
+OPTIONAL = """
+<start> ::= <x>{2} <Client:ping> <Server:pong> <Client:quit> <Server:bye>
+<x> ::= <Client:nick> <Server:renamed>?
+<nick> ::= "NICK " r"[a-z]" "\\n"
+<renamed> ::= "RENAMED " r"[a-z]" "\\n"
+<ping> ::= "PING\\n"
+<pong> ::= "PONG\\n"
+<quit> ::= "QUIT\\n"
+<bye> ::= "BYE\\n"
+"""
+
+
+@pytest.mark.parametrize(
+    ("heard", "kinds"),
+    [
+        (b"RENAMED a\nPONG\n", [FindingKind.UNDECIDED]),
+        (b"RENAMED a\nRENAMED b\n", [FindingKind.UNDECIDED]),  # the second comes when the first has been taken
+        (b"PANG\n", [FindingKind.UNPARSEABLE]),
+        (b"PONG\nRENAMED a\n", [FindingKind.UNEXPECTED]),  # what came before it cannot have crossed our message
+    ],
+)
+def test_an_answer_that_need_not_come_may_cross_our_next_message(heard: bytes, kinds: list[FindingKind]) -> None:
+    session = DrivenSession(OPTIONAL).open()
+    assert [line[:4] for line in session.talk().splitlines()] == [b"NICK", b"NICK", b"PING"]
+    session.hear(heard)
+    session.wait(1)
+    assert session.kinds == kinds

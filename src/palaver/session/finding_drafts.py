@@ -155,6 +155,12 @@ def misread(draft: FindingDraft) -> FindingDraft:
     return replace(draft, kind=FindingKind.UNDECIDED, message=what + draft.message)
 
 
+def crossed(draft: FindingDraft) -> FindingDraft:
+    """What was wrong is right if it was sent before our latest messages had come."""
+    what = "it may have been on its way when our latest message was sent, and before that message it is right: "
+    return replace(draft, kind=FindingKind.UNDECIDED, message=what + draft.message)
+
+
 def refused(
     source: DataSource, symbol: str, refusal: Refusal, got: bytes, node: Node | None, *, is_guilty: bool
 ) -> FindingDraft:

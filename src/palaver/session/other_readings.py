@@ -1,7 +1,8 @@
-"""Other readings of what was said: the same bytes, taken for other messages of the spec than before.
+"""Other readings of what was said: the same bytes, taken for other messages of the spec, or in another order.
 
 Where a message fits several messages that may come, only one of them is followed; of a message of ours, the one that it
-was made as, which nobody else knows. Before another party is accused, the session is read again with all of them.
+was made as, which nobody else knows. And where the peer may send as well as we, its message may be on its way when ours
+is sent: they cross. Before another party is accused, the session is read again with all that may have been so.
 """
 
 from __future__ import annotations
@@ -47,6 +48,53 @@ class OtherReadings:
             return self._is_ambiguous(said) and any(
                 self._is_right(self._begin.at(len(said), extension), draft) for extension in self._read_again(said)
             )
+        return False
+
+    def has_crossed(self, said: Sequence[SessionMessage], draft: FindingDraft) -> bool:
+        """Return True if what a finding is about is right before a message of ours, which it may have crossed.
+
+        Messages that came before it may have crossed ours, too.
+        """
+        said = [message for message in said if not message.is_aside]
+        if not draft.got or draft.blamed is not None or len(said) > MAX_MESSAGES_READ_AGAIN:
+            return False
+        with suppress(Undecided, Interrupted):
+            return self._are_both_free(said) and self._is_right_in_another_order(said, draft)
+        return False
+
+    def _are_both_free(self, said: Sequence[SessionMessage]) -> bool:
+        """Return True if another party could have sent something when we did."""
+        forecast = self._begin.forecast
+        for message in said:
+            if message.is_ours and any(move.sender not in self._setup.ours for move in forecast.moves):
+                return True
+            own = next((move for move in _moves_like(message, forecast) if move.symbol == message.symbol), None)
+            if own is None:
+                return False
+            forecast = forecast.after(own, message.node)
+        return False
+
+    def _is_right_in_another_order(self, said: Sequence[SessionMessage], draft: FindingDraft) -> bool:
+        own = [message for message in said if message.is_ours]
+        others = [message for message in said if not message.is_ours]
+        came = [sum(message.is_ours for message in said[:at]) for at, each in enumerate(said) if not each.is_ours]
+        ways = {0: self._begin}  # by how many messages of others came before so many of ours
+        for number, message in enumerate(own):
+            due = sum(at <= number for at in came)
+            following: dict[int, SessionHistory] = {}
+            for count, begin in ways.items():
+                history: SessionHistory | None = begin
+                for early in range(count, len(others) + 1):
+                    if history is None or len(following) == MAX_OTHER_READINGS:
+                        break
+                    if early >= due and early not in following and (after := self._after(history, message)):
+                        following[early] = after
+                    if early == len(others):
+                        if self._may_come(history, draft, then=own[number:]):
+                            return True
+                        break
+                    history = self._after(history, others[early])
+            ways = following
         return False
 
     def _is_ambiguous(self, said: Sequence[SessionMessage]) -> bool:
@@ -107,22 +155,40 @@ class OtherReadings:
             return history.can_end or any(move.sender in self._setup.ours for move in history.forecast.moves)
         return True
 
-    def _may_come(self, history: SessionHistory, draft: FindingDraft) -> bool:
-        """Return True if what a finding is about may be the party's next message, or the beginning of one to come."""
+    def _may_come(self, history: SessionHistory, draft: FindingDraft, then: Sequence[SessionMessage] = ()) -> bool:
+        """Return True if what a finding is about may be the party's next message, or the beginning of one to come.
+
+        `then` are messages that must be possible after it.
+        """
         # The end of a connection is no message with data in it.
         expected = (move for move in history.forecast.moves if move.symbol not in self._setup.closing)
         moves = tuple(move for move in expected if move.sender == draft.party)
+        if not moves:
+            return False
         inbox = self._unread(draft)
         inbox.expect(moves, history.referenced)
         status = inbox.status()
         if status.longest is None:
-            return bool(moves) and status.may_go_on and not draft.is_absence
+            return status.may_go_on and not draft.is_absence
         readings = (reading for length in inbox.ends() if length for reading in inbox.readings(length))
         for move, node in islice(readings, MAX_OTHER_READINGS):
             extension = history.extended_by(move, node)
             if isinstance(extension, Extension) and not history.is_broken_by(extension):
-                return True
+                following: SessionHistory | None = history.supposing(extension)
+                for message in then:
+                    following = following and self._after(following, message)
+                if following is not None:
+                    return True
         return False
+
+    def _after(self, history: SessionHistory, message: SessionMessage) -> SessionHistory | None:
+        """The history with one more message, read as it was; None if it is not possible."""
+        for move in _moves_like(message, history.forecast):
+            if move.symbol == message.symbol:
+                extension = history.checked(move, message.node, is_ours=message.is_ours)
+                if isinstance(extension, Extension):
+                    return history.supposing(extension)
+        return None
 
 
 def _moves_like(message: SessionMessage, forecast: Forecast) -> list[MessageType]:

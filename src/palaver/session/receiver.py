@@ -31,6 +31,7 @@ from palaver.random_source import RandomSource
 from palaver.session.extension import Extension, Refusal
 from palaver.session.finding_drafts import (
     FindingDraft,
+    crossed,
     misread,
     out_of_turn,
     refused,
@@ -246,7 +247,10 @@ class Receiver:
         if not draft.may_be_misread:
             return draft
         begin = SessionHistory(self._setup, RandomSource(0))
-        return misread(draft) if OtherReadings(self._setup, begin, self._unread).excuse(said, draft) else draft
+        readings = OtherReadings(self._setup, begin, self._unread)
+        if readings.has_crossed(said, draft):
+            return crossed(draft)
+        return misread(draft) if readings.excuse(said, draft) else draft
 
     def _unread(self, draft: FindingDraft) -> Inbox:
         """A copy of the inbox with the data that a finding is about."""
