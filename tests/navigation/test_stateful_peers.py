@@ -69,6 +69,14 @@ def test_guidance_is_not_behind_a_random_walk(name: str) -> None:
     assert covered_after(400, name, is_guided=True) >= covered_after(400, name, is_guided=False)
 
 
+@pytest.mark.parametrize("name", ["lease", "lock", "mailbox", "shelf", "store"])
+def test_pairs_whose_answers_depend_on_the_history_are_covered(name: str) -> None:
+    run = stateful_campaign(name, 1, until=Until.PLATEAU, covers_pairs=True).run()
+    assert run.guidance.pairs is not None
+    assert list(run.guidance.pairs.missing()) == []
+    assert run.progress.messages <= 500
+
+
 @pytest.mark.parametrize("name", [name for name in PEERS if name not in NOBODY_TUNED_FOR])
 def test_a_peer_with_a_memory_is_covered(name: str) -> None:
     for seed in (21, 22):

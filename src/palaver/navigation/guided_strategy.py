@@ -75,6 +75,7 @@ class GuidedStrategy:
         self._in_vain = 0  # plans of this session in a row
         self._is_for_paths = True  # the plan is for k-paths
         self._is_for_values = False  # the plan is for value classes
+        self._pairs_before = 0  # that were covered when the plan was made
         self._is_examined = False  # the plan was looked through for answers to prepare, in this session
         self.preparations: Preparations | None = None  # the paper's scheme has none
         if scheme is planner:
@@ -190,7 +191,8 @@ class GuidedStrategy:
             if (self._steps and self._is_examined) or not (self._steps or self._make_plan()):
                 return None
             self._is_examined = True
-            awaited = self._first_uncertain(preparations) if self._is_for_paths else None
+            may_prepare = self._is_for_paths or self.belief.session_pairs.is_pursued
+            awaited = self._first_uncertain(preparations) if may_prepare else None
             if awaited is None or not preparations.is_due(awaited):
                 return None
             edges = self._edges_before(awaited, moves, preparations)
@@ -347,14 +349,20 @@ class GuidedStrategy:
         """Note if the plan, which is over, was in vain.
 
         It was if it has covered nothing and brought only answers that had come before, to the same messages: the peer's
-        state does not change then, and further tries are not independent of this one.
+        state does not change then, and further tries are not independent of this one. A plan for pairs was if it has
+        brought no new one.
         """
-        if self.plan is not None and self._is_tried and self._scheme is self.planner and self._is_for_paths:
+        pairs = self.belief.pairs
+        if self.plan is None or not self._is_tried or self._scheme is not self.planner:
+            pass
+        elif self._is_for_paths:
             if self._has_covered or self._is_fresh or self.belief.tentative.get(self.plan.target):
                 self._in_vain = 0
             else:
                 self._in_vain += 1
                 self.planner.note_vain(self.plan)
+        elif pairs is not None and self.belief.session_pairs.is_pursued:
+            self._in_vain = 0 if pairs.reached > self._pairs_before else self._in_vain + 1
         self.plan = None
         self._is_tried = self._is_fresh = self._has_covered = False
 
@@ -380,7 +388,7 @@ class GuidedStrategy:
             return False
         pairs, of_session = self.belief.pairs, self.belief.session_pairs
         if self.plan is None and pairs is not None:
-            self.plan = pairs.plan(nodes, context, of_session)
+            self.plan, self._pairs_before = pairs.plan(nodes, context, of_session), pairs.reached
         of_session.is_pursued = self.plan is not None and not self._is_for_paths
         if self.plan is None and pairs is not None and pairs.is_left_to_others(of_session):
             self._ends_soon = True
