@@ -7,9 +7,13 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 from select import select
+from time import process_time
 from typing import Any
 
 import pytest
+
+import palaver as library
+from palaver.compiled.bundled import bundled
 
 LETTERS = '<start> ::= <n>{1,3}\n<n> ::= "a" | "b" | "c"\n'
 BITS = '<start> ::= <f> <b>\n<f> ::= <bit>{8}\n<bit> ::= 0 | 1\n<b> ::= b"\\x01\\xff"\n'
@@ -376,3 +380,19 @@ def test_outputs_that_can_be_read_in_very_many_ways_are_validated(palaver: Any) 
         "where forall <t> in <tlv>: <t>.<len> == bytes([len(bytes(<t>.<val>))])\n"
     )
     assert palaver("fuzz", "-f", "spec.fan", "-n", "5", "--seed", "1", "--validate", "-o", "out").code == 0
+
+
+# Of the processor, for all that is made of one spec: many times what it takes.
+SECONDS = 20
+# What others include, and has no messages.
+WITH_MESSAGES = [name for name in bundled() if name != "binary"]
+
+
+@pytest.mark.parametrize("name", WITH_MESSAGES)
+def test_every_bundled_spec_gives_sessions_and_messages_of_each_party_at_once(palaver: Any, name: str) -> None:
+    sending = {message.sender for message in library.load(name).analysis.messages}
+    began = process_time()
+    for only in [(), *(("--party", party) for party in sorted(sending))]:
+        made = palaver("fuzz", "-f", name, "-n", "1", "--seed", "1", *only)
+        assert (made.code, bool(made.out)) == (0, True), made.said
+    assert process_time() - began < SECONDS

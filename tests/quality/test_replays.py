@@ -27,3 +27,10 @@ def test_a_finding_is_replayed_and_made_small(bug: PlantedBug, tmp_path: Path) -
 
 def test_every_shortest_conversation_is_that_of_a_bug() -> None:
     assert set(SHORTEST) <= {bug.name for bug in catalogue()}
+
+
+@pytest.mark.parametrize(
+    "name", ["coap", "http", "imap", "modbus", "mqtt", "ntp", "pop3", "redis", "tftp", "websocket"]
+)
+def test_there_are_eight_bugs_of_a_protocol_at_least(name: str) -> None:
+    assert len([bug for bug in catalogue() if bug.name.startswith(f"{name} ")]) >= 8
