@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
-from hashlib import blake2b
 
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.belief_state import BeliefState
@@ -24,6 +23,7 @@ from palaver.navigation.navigation_limits import (
     MIN_RATIO_OF_SESSION,
 )
 from palaver.navigation.navigator import TargetNavigator
+from palaver.navigation.new_exchanges import NewExchanges
 from palaver.navigation.plan_search import PlanningContext, PlanStep, RoutePlan
 from palaver.navigation.preparations import AwaitedAnswer, Preparations
 from palaver.navigation.route_planner import RoutePlanner
@@ -68,8 +68,7 @@ class GuidedStrategy:
         self._planned: Edge | None = None  # the message that is being made
         self._ends_soon = False  # no more plans are made in this session
         self._has_covered = False  # since the plan was made, a message has covered something
-        self._asked = b""  # our last message
-        self._exchanges: set[tuple[bytes, bytes]] = set()  # of this session: our message, and an answer to it
+        self._exchanges = NewExchanges()  # of this session
         self._is_tried = False  # since the plan was made, a message was sent or received
         self._is_fresh = False  # since then, an exchange was new
         self._in_vain = 0  # plans of this session in a row
@@ -123,7 +122,7 @@ class GuidedStrategy:
         self._possible = ()
         self._refused = {}
         self._ends_soon = False
-        self._asked, self._exchanges = b"", set()
+        self._exchanges = NewExchanges()
         self._is_tried = self._is_fresh = False
         self._in_vain = 0
         self._is_examined = False
@@ -271,7 +270,8 @@ class GuidedStrategy:
         planned = step if isinstance(step, Edge) and step.move == move else None
         coverage = self._map.coverage
         covered = len(coverage.met)
-        self._note_exchange(node.unexpanded[0] if isinstance(node, LazyNode) else Tree(node).serialised(), is_ours)
+        data = node.unexpanded[0] if isinstance(node, LazyNode) else Tree(node).serialised()
+        self._is_tried, self._is_fresh = True, self._exchanges.note(data, is_ours=is_ours) or self._is_fresh
         if self.tours is not None:
             self.tours.reservations.messages += 1
         if is_ours:
@@ -333,17 +333,6 @@ class GuidedStrategy:
             del self._steps[0]
         if not self._steps and self.tours is not None:
             self.tours.release()
-
-    def _note_exchange(self, data: str | bytes, is_ours: bool) -> None:
-        """Note a message, and whether such an answer to such a message of ours is new in this session."""
-        self._is_tried = True
-        whole = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-        message = blake2b(whole, digest_size=16).digest()  # messages may be long, and there may be many
-        if is_ours:
-            self._asked = message
-        elif (self._asked, message) not in self._exchanges:
-            self._exchanges.add((self._asked, message))
-            self._is_fresh = True
 
     def _judge_plan(self) -> None:
         """Note if the plan, which is over, was in vain.
