@@ -2,9 +2,9 @@
 
 A leaf does not know its terminal, and its text may fit several of the rule. Then the leaves beside it tell: the
 automaton is run forward and backward over the children, and a leaf comes from those terminals that are on a way through
-all of them. Where this leaves a choice, a text counts before patterns,
-and of patterns, all count: what was said is in the language of each of them. Permutations and the bounds of repetitions
-are approximate here: their parts may come in any order and number.
+all of them. Where this leaves a choice, a text counts before patterns, and of patterns, all count: what was said is in
+the language of each of them. Permutations and the bounds of repetitions are approximate here: their parts may come in
+any order and number.
 
 Neighbours are asked only in rules with several patterns. With one at most, a leaf that is no text of the rule comes
 from that pattern.
@@ -37,13 +37,17 @@ class TerminalNames:
         self._fitting: dict[tuple[type, Leaf], tuple[str, ...]] = {}
         self._found: dict[tuple[object, ...], _NamesOfLeaves] = {}
         for part in walk(body):
-            if isinstance(part, Pattern):
-                self._patterns[terminal_label(part)] = part.source
-            elif isinstance(part, Literal | Bit):
-                value, name = part.value, terminal_label(part)
-                self._texts[type(value), value] = name
-                if isinstance(value, str):  # in a binary tree, text is its bytes
-                    self._texts.setdefault((bytes, value.encode("utf-8", "surrogateescape")), name)
+            match part:
+                case Pattern(source):
+                    self._patterns[terminal_label(part)] = source
+                case Literal(value) | Bit(value):
+                    name = self._texts[type(value), value] = terminal_label(part)
+                    if isinstance(value, str):  # in a binary tree, text is its bytes
+                        self._texts.setdefault((bytes, value.encode("utf-8", "surrogateescape")), name)
+                case Ref() | SequenceExpr() | Choice() | Permutation() | Repeat():
+                    pass
+                case _:
+                    assert_never(part)
         self.needs_neighbours = len(self._patterns) > 1
 
     def of_leaf(self, leaf: Leaf) -> str:
