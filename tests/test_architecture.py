@@ -74,7 +74,7 @@ NO_ALGORITHMS = {
     "regular": "character_classes character_runs charset language_facts regex regex_parser",
     "solving": "assignment clauses constrained_fields copied_values decoded_words generator_sources placement "
     "solutions solver_factory spelling view_values",
-    "navigation": "coverage_file coverage_views goals guidance new_exchanges recorded_views state_diagram",
+    "navigation": "coverage_file coverage_views goals guidance recorded_views state_diagram",
     "constraints": "code_uses",
     "generation": "amount_planner depth makers measures mutations tree_maker",
 }

@@ -23,7 +23,7 @@ from palaver.navigation.navigation_limits import (
     MIN_RATIO_OF_SESSION,
 )
 from palaver.navigation.navigator import TargetNavigator
-from palaver.navigation.new_exchanges import NewExchanges
+from palaver.navigation.peer_model import NewExchanges
 from palaver.navigation.plan_search import PlanningContext, PlanStep, RoutePlan
 from palaver.navigation.preparations import AwaitedAnswer, Preparations
 from palaver.navigation.route_planner import RoutePlanner

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import field
+from hashlib import blake2b
 from math import ceil
 from typing import Any, TypeAlias
 
@@ -188,3 +189,22 @@ class PeerModel:
             "symbols": [[name, ceil(count * parts[name])] for name, count in data["symbols"]],
             "pairs": [[above, below, ceil(count * parts[above])] for above, below, count in data["pairs"]],
         }
+
+
+class NewExchanges:
+    """The exchanges of a session, each a message of ours and an answer, as digests: messages may be long and many."""
+
+    def __init__(self) -> None:
+        self._asked = b""  # our last message
+        self._met: set[tuple[bytes, bytes]] = set()
+
+    def note(self, data: str | bytes, *, is_ours: bool) -> bool:
+        """Note a message; return True if it is an answer that the last message of ours has not had yet."""
+        whole = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        message = blake2b(whole, digest_size=16).digest()
+        if is_ours:
+            self._asked = message
+            return False
+        is_new = (self._asked, message) not in self._met
+        self._met.add((self._asked, message))
+        return is_new
