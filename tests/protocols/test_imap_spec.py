@@ -12,7 +12,6 @@ import pytest
 import palaver as library
 from servers import imap
 from servers.imap import needs_dovecot
-from servers.in_process import ports_of
 
 SPEC = Path(library.__file__).parent / "specs" / "imap.fan"
 
@@ -59,28 +58,6 @@ def test_a_small_server_is_talked_to_without_findings(palaver: Any) -> None:
         talked = talk(palaver, server.port, 3)
     assert talked.code == 0, talked.text
     assert talked.summary.endswith("no findings")
-
-
-# It has enough of who says late what it does not understand.
-DISMISSES = """
-from servers.imap_small import Mail
-from servers.in_process import serve_streams
-class Dismisses(Mail):
-    count = 0
-    def answer(self, line, letter):
-        self.count += 1
-        self.is_over = self.count > 33 and line.split()[1] in (b"XYZZY", b"FETCHED", b"LOG", b"EHLO")
-        return b"* BYE Too many mistakes.\\r\\n" if self.is_over else super().answer(line, letter)
-serve_streams([Mail, Dismisses])
-"""
-
-
-def test_a_server_that_dismisses_who_makes_mistakes_is_told_in_a_note(palaver: Any, tmp_path: Path) -> None:
-    (tmp_path / "dismisses.py").write_text(DISMISSES)
-    with ports_of(tmp_path / "dismisses.py", tmp_path) as ports:
-        talked = talk(palaver, int(ports["Dismisses"]), 4)
-    assert talked.code == 0, talked.text
-    assert "note: <dismissed> from Server: RFC 3501 (7.1.5)" in talked.text
 
 
 @needs_dovecot

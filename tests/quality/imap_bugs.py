@@ -116,19 +116,6 @@ class OtherTag(Mail):
         self.tag = self.tag.upper()
 
 
-class Dismisses(Mail):
-    """Says goodbye to who asks about a mailbox."""
-
-    is_asked = False
-
-    def do_status(self, rest: bytes) -> None:
-        super().do_status(rest)
-        self.is_asked = True
-
-    def ended(self, result: bytes) -> bytes:
-        return b"* BYE\r\n" if self.is_asked else super().ended(result)
-
-
 BUGS = (
     Bug("PeekMarks", 30, "constraint violated"),
     Bug("OneByteMore", 8, "constraint violated"),
@@ -143,7 +130,6 @@ BUGS = (
     Bug("MakesTwice", 8, "constraint violated"),
     Bug("StaysThere", 8, "no response"),
     Bug("OtherTag", 8, "constraint violated"),
-    Bug("Dismisses", 8, "unexpected response"),
 )
 
 

@@ -55,11 +55,8 @@ MAILBOX = "palaver"  # [parameter] the mailbox that is made anew in each session
 <idling>        ::= <Client:idle> (<Server:go_on> <Server:news>{0,most_news()} <Client:enough> <Server:answer> | <Server:refused>)
 
 # Who leaves is told so, and then the server closes the connection.
-<leaving>       ::= <farewell> | <Client:Server:connection_closed> | <dismissal>
+<leaving>       ::= <farewell> | <Client:Server:connection_closed>
 <farewell>      ::= <Client:logout> <Server:bye> <Server:Client:connection_ended>
-
-# [note] RFC 3501 (7.1.5): who says what no server understands is told good bye instead of an answer
-<dismissal>     ::= (<Client:strange> | <Client:mistaken>) <Server:dismissed> <Server:Client:connection_ended>
 <connection_closed> ::= ""
 <connection_ended> ::= ""
 
@@ -149,7 +146,6 @@ MAILBOX = "palaver"  # [parameter] the mailbox that is made anew in each session
 <refused>       ::= <data> <tag> " " <nay> <text> <crlf>
 <answer>        ::= <ok> | <refused>
 <bye>           ::= <data> <goodbye> <text> <crlf> <data> <tag> " " <yes> <text> <crlf>
-<dismissed>     ::= <data> <goodbye> <text> <crlf>
 <abilities_told> ::= <abilities> <tag> " " <yes> <text> <crlf>
 <goodbye>       ::= r"\* (?i:BYE)" := "* BYE"
 <abilities>     ::= <untagged>* := b"* CAPABILITY IMAP4rev1 IDLE\r\n"
