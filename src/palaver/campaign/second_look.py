@@ -1,10 +1,9 @@
 """A second look at what was found: findings that another cause may have are tried once more before they are told.
 
 A peer that was silent may only have been slow, and one that has hung up after a long pause of ours may have been tired
-of waiting. Where several sessions go on at the same time, one may change what
-another finds: by the state of a server that they share, or by its crash. So what was found there is tried again alone,
-with the same messages. What does not come again is told as a note; a crash is told in any case, with all sessions that
-may have caused it.
+of waiting. Where several sessions go on at the same time, one may change what another finds: by the state of a server
+that they share, or by its crash. So what was found there is tried again alone, with the same messages. What does not
+come again is told as a note; a crash is told in any case, with all sessions that may have caused it.
 """
 
 from __future__ import annotations

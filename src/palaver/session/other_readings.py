@@ -62,19 +62,25 @@ class OtherReadings:
             return self._are_both_free(said) and self._is_right_in_another_order(said, draft)
         return False
 
-    def _are_both_free(self, said: Sequence[SessionMessage]) -> bool:
-        """Return True if another party could have sent something when we did."""
+    def _forecasts(self, said: Sequence[SessionMessage]) -> Iterator[tuple[SessionMessage, Forecast]]:
+        """Each message, with what might have come in its place, constraints aside."""
         forecast = self._begin.forecast
         for message in said:
-            if message.is_ours and any(move.sender not in self._setup.ours for move in forecast.moves):
-                return True
+            yield message, forecast
             own = next((move for move in _moves_like(message, forecast) if move.symbol == message.symbol), None)
             if own is None:
-                return False
+                return
             forecast = forecast.after(own, message.node)
-        return False
+
+    def _are_both_free(self, said: Sequence[SessionMessage]) -> bool:
+        """Return True if another party could have sent something when we did."""
+        return any(
+            message.is_ours and any(move.sender not in self._setup.ours for move in forecast.moves)
+            for message, forecast in self._forecasts(said)
+        )
 
     def _is_right_in_another_order(self, said: Sequence[SessionMessage], draft: FindingDraft) -> bool:
+        """Return True if messages of others may have come earlier, in their order, so that it is right before ours."""
         own = [message for message in said if message.is_ours]
         others = [message for message in said if not message.is_ours]
         came = [sum(message.is_ours for message in said[:at]) for at, each in enumerate(said) if not each.is_ours]
@@ -99,16 +105,12 @@ class OtherReadings:
 
     def _is_ambiguous(self, said: Sequence[SessionMessage]) -> bool:
         """Return True if a message may be read in another way, constraints aside."""
-        forecast = self._begin.forecast
-        for message in said:
-            moves = _moves_like(message, forecast)
-            if any(True for move in moves for _ in self._others(move, message, NO_MESSAGES)):
-                return True
-            own = next((move for move in moves if move.symbol == message.symbol), None)
-            if own is None:
-                return False
-            forecast = forecast.after(own, message.node)
-        return False
+        return any(
+            True
+            for message, forecast in self._forecasts(said)
+            for move in _moves_like(message, forecast)
+            for _ in self._others(move, message, NO_MESSAGES)
+        )
 
     def _others(self, move: MessageType, message: SessionMessage, earlier: Referenced) -> Iterator[Node]:
         """The readings of a message as one of this type, but for the one that was followed."""
